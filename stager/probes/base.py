@@ -1,0 +1,118 @@
+"""What a probe is, and the runner that bounds it in time and turns every outcome into evidence."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol, TypeVar
+
+from stager.models.base import Model
+from stager.models.evidence import Finding, Termination, Vantage, Verdict
+from stager.probes.target import Target
+
+#: Seconds a probe gets to close its connections after it was told to stop.
+STOP_GRACE = 5.0
+
+P = TypeVar("P", bound=Model)
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResult:
+    """One finding, where the client stood for it, and the raw samples it was drawn from (bytes, usually JSON)."""
+
+    finding: Finding
+    vantage: Vantage
+    raw: bytes
+
+
+class Probe(Protocol[P]):
+    """One experiment. A probe is a value: it holds no state between runs.
+
+    Attributes:
+        name: as in the playbook's ``probes`` section.
+        version: raised whenever what it does or how it judges changes.
+        claims: the claims it always answers, one finding each.
+        parameters: the closed model of its parameters.
+        thresholds: every number its verdicts depend on, by name; part of the suite's digest.
+    """
+
+    name: str
+    version: int
+    claims: tuple[str, ...]
+    parameters: type[P]
+    thresholds: Mapping[str, Any]
+
+    def time_limit(self, parameters: P) -> float:
+        """Seconds after which it is stopped, whatever it is doing."""
+
+    async def run(self, target: Target, parameters: P) -> tuple[ProbeResult, ...]:
+        """Do the experiment and judge it: one result per claim."""
+
+
+async def run_probe(probe: Probe[P], target: Target, parameters: P) -> tuple[ProbeResult, ...]:
+    """Run a probe within its own time limit; something comes back for each of its claims, whatever happens.
+
+    An exception or the time limit gives ``error`` findings. If this task is cancelled, ``aborted`` findings
+    are returned and the task's own cancellation count (``Task.cancelling()``) is left for the caller to act on.
+    """
+    begun = datetime.now(UTC)
+    limit = probe.time_limit(parameters)
+    work = asyncio.ensure_future(probe.run(target, parameters))
+
+    def instead(verdict: Verdict, reason: str, termination: str) -> tuple[ProbeResult, ...]:
+        return tuple(
+            ProbeResult(_unfinished(claim, parameters, begun, verdict, reason, termination), target.vantage(), b"{}")
+            for claim in probe.claims
+        )
+
+    try:
+        await asyncio.wait({work}, timeout=limit)
+    except asyncio.CancelledError:
+        await _stop(work)
+        return instead(Verdict.ABORTED, "the probe was cancelled before it had its answer", "cancelled")
+    if not work.done():
+        await _stop(work)
+        return instead(Verdict.ERROR, f"the probe did not finish within its time limit of {limit:g} s", "time limit")
+    if work.cancelled():
+        return instead(Verdict.ABORTED, "the probe cancelled itself", "cancelled")
+    if (error := work.exception()) is not None:
+        if not isinstance(error, Exception):
+            raise error
+        return instead(Verdict.ERROR, f"the probe broke: {_words(error)}", "an exception in the probe")
+    return work.result()
+
+
+async def _stop(work: asyncio.Future[Any]) -> None:
+    """Cancel a probe and wait a bounded time until it has let go."""
+    work.cancel()
+    await asyncio.wait({work}, timeout=STOP_GRACE)
+    if work.done() and not work.cancelled():
+        work.exception()  # it was asked to stop; what it died of meanwhile is no news
+
+
+def _unfinished(
+    claim: str, parameters: Model, begun: datetime, verdict: Verdict, reason: str, termination: str
+) -> Finding:
+    return Finding(
+        claim=claim,
+        parameters=parameters.document(),
+        started_at=begun,
+        ended_at=datetime.now(UTC),
+        sampled="nothing that counts: the probe did not finish",
+        sample_count=0,
+        termination=Termination(reason=termination),
+        measurements={},
+        configured=(),
+        verdict=verdict,
+        reasons=(reason,),
+        not_proven=("anything: the experiment did not come to its end",),
+    )
+
+
+def _words(error: BaseException) -> str:
+    """An exception in words; of a group, its first."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"[:500].rstrip(": ")
