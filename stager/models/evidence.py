@@ -127,7 +127,11 @@ class HostFacts(Model):
 
 
 class Evidence(Finding):
-    """One document per probe, claim and attempt."""
+    """One document per probe, claim and attempt.
+
+    ``launch`` names the one start of the candidate it was taken from (an InvocationID, or boot id, pid and start
+    time); empty where that is not known.
+    """
 
     schema_: Literal["stager.evidence/1"] = Field(SCHEMA, alias="schema")
     probe: Text
@@ -136,6 +140,7 @@ class Evidence(Finding):
     attempt: Annotated[int, Field(ge=1)]
     build_id: Sha256
     run_id: Text
+    launch: str = ""
     host: HostFacts
     vantage: Vantage
     tainted: str = ""
