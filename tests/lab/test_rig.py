@@ -1,0 +1,284 @@
+"""The rig itself: what the tests of the promises stand on must be true first."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from tests.lab.rig import production
+from tests.lab.rig.machine import Machine
+from tests.lab.rig.nspawn import until
+from tests.lab.rig.production import MARKER, Service, lay
+from tests.lab.rig.state import StateDisk
+
+pytestmark = pytest.mark.lab
+
+
+def test_a_host_is_a_real_systemd_machine(machine: Machine) -> None:
+    """PID 1 is systemd, the boot is complete, and the ordinary users are there, one of them with sudo."""
+    assert machine.read("/proc/1/comm") == "systemd\n"
+    assert machine.sh("systemctl", "is-system-running").stdout == "running\n"
+    assert machine.sh("sudo", "-n", "id", "-u", user="ops").stdout == "0\n"
+    assert machine.sh("sudo", "-n", "true", user="plain", check=False).returncode != 0
+
+
+def test_ssh_reaches_it_with_a_pinned_key_only(machine: Machine) -> None:
+    """The host answers ssh under the key in known_hosts, and a strict client refuses it under any other."""
+    assert machine.ssh("hostname").stdout.strip() == machine.name
+
+    other = machine.known_hosts.read_text().replace("AAAA", "AAAB")
+    machine.known_hosts.write_text(other)
+    refused = machine.ssh("hostname")
+
+    assert refused.returncode == 255
+    assert "Host key verification failed" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("suite", "generation", "python"), [("bullseye", 247, "3.9"), ("bookworm", 252, "3.11"), ("trixie", 257, "3.13")]
+)
+def test_three_generations_boot(machines, suite: str, generation: int, python: str) -> None:
+    """bullseye, bookworm and trixie boot with their own systemd and Python."""
+    (machine,) = machines(1, suite=suite)
+
+    assert machine.sh("systemctl", "--version").stdout.split()[1] == str(generation)
+    assert machine.sh("python3", "-V").stdout.startswith(f"Python {python}.")
+
+
+def test_cgroups_are_the_kind_asked_for(machine: Machine, unified_machine: Machine) -> None:
+    """The usual host has the hybrid layout, a unified one cgroup v2 alone, where a unit has cgroup.kill."""
+    lay(unified_machine)
+
+    assert not machine.path("/sys/fs/cgroup/cgroup.controllers").exists()
+    assert unified_machine.path("/sys/fs/cgroup/cgroup.controllers").exists()
+    assert unified_machine.path("/sys/fs/cgroup/system.slice/prod.service/cgroup.kill").exists()
+
+
+def test_two_hosts_do_not_share_a_units_cgroup(machines) -> None:
+    """A service of the same name on two hosts has a cgroup on each: stopping one leaves the other's processes."""
+    one, two = machines(2)
+    on_one, on_two = lay(one, watchdogs={}), lay(two, watchdogs={})
+    service = on_one.services[0]
+
+    one.sh("systemctl", "stop", "prod.service")
+
+    assert one.show("prod.service")["prod.service"]["ActiveState"] == "inactive"
+    assert not on_one.answers(service)
+    assert on_two.answers(service)
+
+
+def test_a_power_cut_loses_run_and_keeps_files(machine: Machine) -> None:
+    """After a cut and a boot files have their old mtime, /run and transient units are gone, enabled units are up."""
+    prod = lay(machine)
+    machine.write("/var/lib/kept", "x")
+    machine.write(MARKER, "")
+    machine.sh("systemd-run", "--unit=stager-stray", "sleep", "infinity")
+    boot, mtime = machine.read("/proc/sys/kernel/random/boot_id"), machine.path("/var/lib/kept").stat().st_mtime_ns
+
+    machine.cut_power()
+    assert not machine.running
+    machine.boot()
+    prod.wait_healthy()
+
+    assert machine.path("/var/lib/kept").stat().st_mtime_ns == mtime
+    assert not machine.path(MARKER).exists()
+    assert machine.snapshot().ours == ()
+    assert machine.read("/proc/sys/kernel/random/boot_id") != boot
+
+
+def test_a_cut_cable_is_silence_and_can_be_mended(machine: Machine) -> None:
+    """With the network silenced a connection neither ends nor gets an answer; mended, the same connection goes on."""
+    import socket
+
+    with socket.create_connection((machine.address, 22), timeout=2) as line:
+        assert line.recv(4) == b"SSH-"
+        machine.network.silence()
+        line.sendall(b"SSH-2.0-x\r\n")
+        line.settimeout(0.5)
+        while True:
+            try:
+                assert line.recv(4096), "the connection was closed"
+            except TimeoutError:
+                break
+        assert not machine.network.answers()
+
+        machine.network.mend()
+        line.settimeout(10)
+        assert line.recv(4096)
+
+
+def test_an_unplugged_host_comes_back(machine: Machine) -> None:
+    """With the link down nothing answers, and after mending sshd greets again."""
+    machine.network.unplug()
+    assert not machine.network.answers()
+
+    machine.network.mend()
+
+    until(machine.network.answers, "sshd to greet again", 5)
+
+
+def write_inside(machine: Machine, path: str, *, sync: bool) -> None:
+    script = "import os,sys; f=os.open(sys.argv[1],os.O_CREAT|os.O_WRONLY); os.write(f,b'kept'); "
+    if sync:
+        script += "os.fsync(f); os.fsync(os.open(os.path.dirname(sys.argv[1]),os.O_RDONLY))"
+    machine.sh("python3", "-c", script, path)
+
+
+def test_what_was_not_synced_is_lost_at_a_cut(machines) -> None:
+    """From the state disk as it was at the cut, a synced file comes back and one that was only written does not."""
+    (machine,) = machines(1, state_mib=16)
+    write_inside(machine, "/var/lib/stager/synced", sync=True)
+    write_inside(machine, "/var/lib/stager/careless", sync=False)
+
+    machine.cut_power(forget_unsynced=True)
+    machine.boot()
+
+    assert machine.read("/var/lib/stager/synced") == "kept"
+    assert not machine.path("/var/lib/stager/careless").exists()
+
+
+def state_disk(machine: Machine) -> StateDisk:
+    assert machine.state
+    return machine.state
+
+
+def test_the_state_disk_can_be_full(machines) -> None:
+    """On a full state disk a write fails with 'no space', and works again when there is space."""
+    (machine,) = machines(1, state_mib=16)
+    filler = state_disk(machine).fill()
+    write = ("dd", "if=/dev/zero", "of=/var/lib/stager/x", "bs=4096", "count=4")
+
+    assert "No space left on device" in machine.sh(*write, check=False).stderr
+    filler.unlink()
+    assert machine.sh(*write).returncode == 0
+
+
+def test_the_state_disk_can_break(machines) -> None:
+    """A broken state disk is read-only also for files that are open; repaired, it is writable after a boot."""
+    (machine,) = machines(1, state_mib=16)
+    state_disk(machine).break_read_only()
+    assert "Read-only file system" in machine.sh("touch", "/var/lib/stager/x", check=False).stderr
+
+    machine.cut_power()
+    state_disk(machine).repair()
+    machine.boot()
+
+    assert machine.sh("touch", "/var/lib/stager/x").returncode == 0
+
+
+def test_a_frozen_disk_makes_a_writer_deaf_to_kill(machines) -> None:
+    """A writer on a frozen disk sleeps in the kernel and survives SIGKILL until the disk is thawed."""
+    (machine,) = machines(1, state_mib=16)
+    state_disk(machine).freeze()
+    machine.sh("systemd-run", "--unit=stuck", "touch", "/var/lib/stager/x")
+    pid = machine.sh("systemctl", "show", "-p", "MainPID", "--value", "stuck").stdout.strip()
+    state = lambda: machine.read(f"/proc/{pid}/stat").split()[2]  # noqa: E731
+    until(lambda: state() == "D", "the writer to sleep in the kernel", 5)
+
+    machine.sh("kill", "-KILL", pid)
+    time.sleep(0.2)
+    assert state() == "D"
+
+    state_disk(machine).thaw()
+    until(lambda: not machine.path(f"/proc/{pid}").exists(), "the writer to go", 5)
+
+
+def test_a_reset_host_is_as_new(machine: Machine) -> None:
+    """A reset leaves nothing of a test: no unit, marker, file, process, mount or port; and keeps address and key."""
+    before, known = machine.snapshot(["ssh.service"]), machine.known_hosts.read_text()
+    lay(machine, Service().deaf(60).restarts())
+    machine.write(MARKER, "")
+    machine.start("setsid", "sleep", "infinity")
+    machine.sh("systemctl", "mask", "cron.service")
+
+    started = time.monotonic()
+    machine.reset()
+    seconds = time.monotonic() - started
+
+    assert before.differences(machine.snapshot(["ssh.service"])) == []
+    assert machine.known_hosts.read_text() == known
+    assert seconds < 5, "a reset takes about half a second on a quiet machine"
+
+
+def test_a_snapshot_sees_what_a_careless_tool_leaves(machine: Machine) -> None:
+    """A restarted unit, a mask, a marker touched, a stray process and an open port each show as a difference."""
+    lay(machine, watchdogs={})
+    machine.write(MARKER, "")
+    before = machine.snapshot()
+    assert before == machine.snapshot()
+
+    machine.sh("systemctl", "restart", "prod.service")
+    assert before.differences(machine.snapshot(), but=("processes", "ports")) == []
+    assert len(before.differences(machine.snapshot(), but=("processes", "ports"), invocations=True)) == 1
+
+    machine.sh("systemctl", "mask", "cron.service")
+    machine.sh("touch", MARKER)
+    machine.start("python3", "-m", "http.server", "9999")
+    machine.sh("systemd-run", "--unit=stager-left", "sleep", "infinity")
+    until(lambda: len(machine.snapshot().ports) > len(before.ports), "the stray server to listen", 5)
+    seen = {line.split(":")[0] for line in before.differences(machine.snapshot())}
+
+    assert seen == {"unit_files", "files", "processes", "ports", "ours"}
+
+
+def test_the_watchdog_brings_production_back_unless_the_marker_is_there(machine: Machine) -> None:
+    """The timer restarts a stopped service within its period, and leaves it alone under the maintenance marker."""
+    prod = lay(machine)
+    service = prod.services[0]
+
+    machine.sh("systemctl", "stop", "prod.service")
+    until(lambda: prod.answers(service), "the watchdog to start production", 5)
+
+    machine.write(MARKER, "")
+    machine.sh("systemctl", "stop", "prod.service")
+    time.sleep(2.5)
+    assert machine.show("prod.service")["prod.service"]["ActiveState"] == "inactive"
+
+
+def test_stubborn_production_is_stubborn(machine: Machine) -> None:
+    """Deaf, limited, conditional, sick and tied services behave as their knobs say."""
+    tied = {
+        "bound.service": production.friend("BindsTo=a.service", "After=a.service"),
+        "part.service": production.friend("PartOf=a.service"),
+    }
+    prod = lay(
+        machine,
+        Service("a.service", 8081).deaf(1),
+        Service("b.service", 8082).start_limit(1),
+        Service("c.service", 8083).obeys_marker().sick_if("/run/llama/sick"),
+        watchdogs=production.path_watchdog(target="c.service"),
+        more=tied,
+    )
+    a, b, c = prod.services
+
+    started = time.monotonic()
+    machine.sh("systemctl", "stop", "a.service")
+    assert 0.9 < time.monotonic() - started < 10
+    assert machine.sh("systemctl", "show", "-p", "Result", "--value", "a.service").stdout == "timeout\n"
+    assert {unit["ActiveState"] for unit in machine.show(*tied).values()} == {"inactive"}
+
+    machine.sh("systemctl", "stop", "b.service")
+    assert machine.sh("systemctl", "start", "b.service", check=False).returncode == 1
+    assert not prod.answers(b)
+
+    machine.write("/run/llama/sick", "")
+    assert not prod.answers(c)
+    machine.sh("systemctl", "stop", "c.service")
+    machine.write(MARKER, "")
+    assert machine.sh("systemctl", "start", "c.service").returncode == 0
+    assert machine.show("c.service")["c.service"]["ActiveState"] == "inactive"
+
+    machine.path(MARKER).unlink()
+    machine.path("/run/llama/sick").unlink()
+    machine.write("/run/llama/wake", "")
+    until(lambda: prod.answers(c), "the path unit to start the service", 5)
+    assert not prod.answers(a)
+
+
+def test_the_environment_is_nobodys(home) -> None:
+    """A test's HOME is an empty folder of its own, and no ssh agent can be reached."""
+    assert list(home.iterdir()) == []
+    assert "SSH_AUTH_SOCK" not in os.environ
+    assert os.environ["STAGER_HOME"].startswith(str(home))
