@@ -81,7 +81,7 @@ class Drain(Model):
 
 
 class Healthy(Model):
-    """Production works: ``n`` of ``of`` real one-token answers within so many seconds; ``key_file`` lies on the host."""
+    """Production works: ``n`` of ``of`` real one-token answers within some seconds; ``key_file`` is on the host."""
 
     url: Url
     model: OneLine | None = None

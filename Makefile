@@ -1,0 +1,54 @@
+# Two commands matter: `make demo` and `make test`. Both set themselves up in .venv, and nowhere else.
+
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+
+# The newest Python that is new enough and can make environments; PYTHON=... overrides the search.
+define FIND_PYTHON
+for python in $(PYTHON) python3.11 python3.12 python3.13 python3.14 python3 python; do \
+  if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found="$$python"; break; fi; \
+done; \
+if [ -z "$$found" ]; then \
+  echo "make: stager needs Python 3.11 or newer (Debian, Ubuntu: apt install python3 python3-venv)." >&2; exit 1; \
+fi; \
+if ! "$$found" -c 'import ensurepip, venv' 2>/dev/null; then \
+  echo "make: $$found has no venv module (Debian, Ubuntu: apt install python3-venv)." >&2; exit 1; \
+fi
+endef
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-faults check wheel-test clean
+
+help:  ## say what there is
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
+
+demo: $(VENV)/.demo  ## a real engine staged beside a real production, on this machine
+	$(BIN)/stager demo
+
+test: check  ## lint, types, and every test this machine can run (the crash matrix apart)
+	$(PYTEST)
+
+test-faults: $(VENV)/.dev  ## the whole crash matrix, on real systemd hosts
+	$(PYTEST) -m faults
+
+check: $(VENV)/.dev  ## lint, format and strict types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+wheel-test: $(VENV)/.dev  ## build the wheel and try it in an environment of its own
+	$(BIN)/python -m pytest tests/packaging -m wheel
+
+clean:  ## remove the environment and every cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+
+$(VENV)/pyvenv.cfg:
+	@$(FIND_PYTHON); "$$found" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+
+# A stamp is newer than pyproject.toml when what it stands for has been installed.
+$(VENV)/.demo $(VENV)/.dev: $(VENV)/.%: pyproject.toml | $(VENV)/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
+	@touch $@

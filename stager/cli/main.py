@@ -1,0 +1,129 @@
+"""The command ``stager``: a table of commands loaded when asked for, and the only place that turns errors into text."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import signal
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+import click
+
+import stager
+from stager.cli.output import Output, Said, flush
+from stager.cli.signals import stopping
+from stager.errors import UNKNOWN, UNTOUCHED, StagerError, Stopped, UsageError
+
+#: Command name -> where it is. One line a command; its module is imported when the command is used.
+COMMANDS: dict[str, str] = {}
+
+
+class Lazy(click.Group):
+    """The group of all commands. Its help reads their first sentences without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the table's order, which is the order of a night's work."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name].partition(":")
+        found = getattr(importlib.import_module(module), attribute)
+        assert isinstance(found, click.Command)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or name the nearest one there is."""
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            raise click.UsageError(
+                f"No such command '{args[0]}'." + (f" Did you mean '{near[0]}'?" if near else ""), ctx
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with their first sentences."""
+        if COMMANDS:
+            with formatter.section("Commands"):
+                formatter.write_dl([(name, summary(target)) for name, target in COMMANDS.items()])
+
+
+def summary(target: str) -> str:
+    """Return the first line of a command's docstring, read from its source."""
+    module, _, attribute = target.partition(":")
+    source = Path(stager.__file__).parent.joinpath(*module.split(".")[1:]).with_suffix(".py")
+    for node in ast.parse(source.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.name == attribute:
+            return (ast.get_docstring(node) or "").partition("\n")[0]
+    return ""
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(stager.__version__, "-V", "--version", prog_name="stager", message="%(prog)s %(version)s")
+def group() -> None:
+    """Stage a candidate LLM engine beside production, count what happens, put production back."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; every error ends here."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    said = Said()
+    try:
+        with stopping():
+            result = group.main(words, prog_name="stager", standalone_mode=False, obj=said)
+        code = result if isinstance(result, int) else 0
+    except BaseException as error:  # noqa: BLE001 - the one place where every error becomes an exit code
+        output = said.output or Output(as_json=wants_json(words))
+        code = _end(error, output)
+    for stream in (sys.stdout, sys.stderr):
+        flush(stream)
+    return code
+
+
+def wants_json(words: Sequence[str]) -> bool:
+    """Say whether ``--json`` stands among the options, for errors met before they were parsed."""
+    options = words[: words.index("--")] if "--" in words else words
+    return "--json" in options
+
+
+def _end(error: BaseException, output: Output) -> int:
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else int(error.code is not None)
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and not output.as_json:
+        output.warn(error.format_message())
+        return UsageError.exit_code
+    return tell(_known(error, output), output)
+
+
+def _known(error: BaseException, output: Output) -> StagerError:
+    """Return an error as one of ours; whoever does not change a host leaves it untouched."""
+    host_state = UNKNOWN if output.changes_host else UNTOUCHED
+    if isinstance(error, StagerError):
+        return error
+    if isinstance(error, click.Abort | KeyboardInterrupt):
+        return Stopped(signal.SIGINT, host_state=host_state)
+    if isinstance(error, click.ClickException):
+        context = getattr(error, "ctx", None)
+        asked = context.command_path if context else "stager"
+        return UsageError(error.format_message(), next=f"{asked} --help")
+    from stager.cli.faults import fault  # loaded only when it is needed
+
+    return fault(error, host_state=host_state)
+
+
+def tell(error: StagerError, output: Output) -> int:
+    """Write an error for people on stderr and, with ``--json``, as the one document on stdout; return its code."""
+    output.warn(f"stager: {error.message}")
+    output.warn(f"host: {error.host_state}")
+    if error.next:
+        output.warn(f"next: {error.next}")
+    if not output.emitted:
+        output.emit(error.document())
+    return error.code
