@@ -51,7 +51,7 @@ def _calls(sequence: Sequence, knobs: Knobs) -> int:
 
 
 def arguments(sequence: Sequence, knobs: Knobs) -> Any:  # noqa: ANN401
-    """Return a call's arguments as published: the JSON text, unless a knob bends it."""
+    """Return a call's arguments as published: the JSON text, unless a knob bends it; only a stream is ever cut."""
     assert sequence.reply is not None
     assert sequence.reply.call is not None
     values: dict[str, Any] = dict(sequence.reply.call.arguments)
@@ -62,7 +62,7 @@ def arguments(sequence: Sequence, knobs: Knobs) -> Any:  # noqa: ANN401
     text = json.dumps(values)
     if knobs.arguments_encoded_twice:
         return json.dumps(text)
-    return text[:-4] if knobs.arguments_cut else text
+    return text[:-4] if knobs.arguments_cut and sequence.ask.stream else text
 
 
 def _call_deltas(sequence: Sequence, knobs: Knobs) -> Iterator[Chunk]:

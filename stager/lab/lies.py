@@ -200,7 +200,12 @@ _FUNCTION = (
         arguments_as_object=True,
     ),
     _lie("function", "Arguments are encoded twice.", arguments_encoded_twice=True),
-    _lie("function", "Arguments are cut at the end.", "vllm-project/vllm 48702", arguments_cut=True),
+    _lie(
+        "function",
+        "Arguments are cut at the end of a stream, and whole in a plain answer.",
+        "vllm-project/vllm 48702",
+        arguments_cut=True,
+    ),
     _lie(
         "function", "The tool call is dropped; its text arrives as content.", "mlx-lm PR 1417", tool_call_dropped=True
     ),
