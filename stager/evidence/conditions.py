@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 
-from stager.evidence.words import ago, short, span
+from stager.models.words import ago, short, span
 from stager.models.evidence import Evidence, Measurement
 from stager.models.exhibit import Exhibit
 from stager.models.policy import Bound, Policy, RequiredClaim

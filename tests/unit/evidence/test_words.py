@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stager.evidence.words import short, span
+from stager.models.words import short, span
 from stager.models.evidence import Verdict
 from stager.models.verdicts import combine
 

@@ -1,0 +1,31 @@
+"""Finding the one thing an operator means by the beginning of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stager.errors import UsageError
+
+
+def resolve(prefix: str, names: Iterable[str], what: str, listing: str) -> str:
+    """Return the one name that begins so; a full name is meant even where a longer one begins the same.
+
+    Args:
+        prefix: what was typed.
+        names: all there are.
+        what: what they are, in the singular (``build``, ``run``).
+        listing: the command that lists them.
+
+    Raises:
+        UsageError: none begins so, or several do.
+    """
+    known = sorted(set(names))
+    if prefix in known:
+        return prefix
+    found = [name for name in known if prefix and name.startswith(prefix)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        shown = ", ".join(name[: len(prefix) + 8] for name in found[:5])
+        raise UsageError(f"{len(found)} {what}s begin with {prefix}: {shown}. Type more of it.", next=listing)
+    raise UsageError(f"There is no {what} here that begins with {prefix or 'nothing'}.", next=listing)
