@@ -110,7 +110,7 @@ def unit_name(unit: str | CommandUnit) -> str:
 
 
 class Production(Model):
-    """The services that were there before, in the order in which they are started."""
+    """The services that were there before; each list is stopped in its order and started in the reverse."""
 
     manager: Manager
     services: tuple[Unit, ...] = ()
