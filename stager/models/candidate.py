@@ -13,7 +13,7 @@ from stager.models.checks import Finding, refuse
 from stager.models.quantities import Duration, Size
 from stager.models.shape import PRIVATE
 from stager.models.template import placeholders
-from stager.models.words import AbsolutePath, Argv, Count, EnvName, EnvValue, Name, OneLine, Port
+from stager.models.texts import AbsolutePath, Argv, Count, EnvName, EnvValue, Name, OneLine, Port
 
 #: What may stand in braces in ``launch`` and ``env``.
 LAUNCH_WORDS = frozenset({"port", "bind", "run_id", "home", "tree"})

@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 from stager.models.base import Model
 from stager.models.checks import Finding, refuse
 from stager.models.template import fill, placeholders
-from stager.models.words import AbsolutePath, OneLine
+from stager.models.texts import AbsolutePath, OneLine
 
 #: What may stand in braces in ``path`` and ``content``.
 MARKER_WORDS = frozenset({"run_id"})

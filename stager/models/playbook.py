@@ -12,7 +12,7 @@ from stager.models.checks import Finding, refuse
 from stager.models.production import CommandUnit, Drain, Healthy, Production, url_port
 from stager.models.quantities import Duration, format_duration
 from stager.models.template import placeholders
-from stager.models.words import AbsolutePath, Name, OneLine, Port, Word, runnable_on_host
+from stager.models.texts import AbsolutePath, Name, OneLine, Port, Word, runnable_on_host
 
 __all__ = [
     "Candidate",

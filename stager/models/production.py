@@ -13,7 +13,7 @@ from stager.models.base import Model
 from stager.models.checks import Finding, refuse
 from stager.models.quantities import Duration
 from stager.models.shape import PRIVATE
-from stager.models.words import AbsolutePath, Count, HostArgv, Name, OneLine, Port
+from stager.models.texts import AbsolutePath, Count, HostArgv, Name, OneLine, Port
 
 Manager = Literal["systemd", "systemd-user", "supervisord", "podman", "docker", "command"]
 
