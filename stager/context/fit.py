@@ -93,8 +93,13 @@ def pool_bytes(architecture: Architecture, stored: Stored, pool: Pool, *, drafti
 
 
 def window_bytes(architecture: Architecture, stored: Stored, tokens: int, *, windows: int = 1) -> int:
-    """Bytes of keys and values of ``windows`` private windows of ``tokens`` tokens each."""
-    return windows * pool_bytes(architecture, stored, Pool(tokens))
+    """Bytes of keys and values of ``windows`` private windows of ``tokens`` tokens each; no engine's padding."""
+    each = 0
+    for layer in architecture.counted():
+        if layer.keeps_tokens:
+            cells = min(tokens, Pool(tokens).sliding_cells(layer.span)) if layer.kind is Kind.SLIDING else tokens
+            each += layer_token_bytes(layer, stored) * cells
+    return windows * each
 
 
 def state_bytes(architecture: Architecture, *, drafting: bool = False, rows: int = 1) -> int:

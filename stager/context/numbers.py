@@ -39,9 +39,9 @@ def architecture(numbers: Numbers) -> Architecture:
     Raises:
         UsageError: a number that must be positive is not.
     """
-    for name in ("layers", "window", "full_every"):
+    for name, option in (("layers", "layers"), ("window", "window"), ("full_every", "full-attention-every")):
         if getattr(numbers, name) < 1:
-            raise UsageError(f"--{name.replace('_', '-')} must be at least 1.")
+            raise UsageError(f"--{option} must be at least 1.")
     if not numbers.latent_rank and (numbers.kv_heads < 1 or numbers.head_dim < 1):
         raise UsageError("Plain numbers need --kv-heads and --head-dim (or --kv-lora-rank and --rope-dim).")
     attends = _attending(numbers)
