@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.lab.rig import place, roots
+from tests.lab.rig import engine, place, roots
 from tests.lab.rig.machine import Machine
 from tests.lab.rig.slots import Slots
 
 REQUIRED = os.environ.get("STAGER_LAB") == "required"
 MISSING = place.missing()
+NO_ENGINE = engine.missing()
 FAILED = pytest.StashKey[bool]()
 
 
@@ -37,9 +38,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what needs the lab from this one place, so that all of it folds into one visible line."""
+    """Skip what needs the lab, or the engine, from this one place, so that all of it folds into one visible line."""
     if MISSING and item.get_closest_marker("lab"):
         pytest.skip(MISSING)
+    if NO_ENGINE and item.get_closest_marker("engine"):
+        pytest.fail(NO_ENGINE) if REQUIRED else pytest.skip(NO_ENGINE)
 
 
 @pytest.fixture(autouse=True)
@@ -138,6 +141,12 @@ def new_machine(machines: Callable[..., list[Machine]]) -> Machine:
 def unified_machine(machines: Callable[..., list[Machine]]) -> Machine:
     """A clean, running bookworm host with cgroup v2 alone."""
     return machines(1, unified=True)[0]
+
+
+@pytest.fixture
+def engine_machine(machines: Callable[..., list[Machine]]) -> Machine:
+    """A clean, running bookworm host that sees the real engine and its model under /opt/engine."""
+    return machines(1, read_only=engine.mounts())[0]
 
 
 @pytest.fixture

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
+import urllib.request
 
 import pytest
 
 from tests.lab.rig import production
+from tests.lab.rig.engine import lay_engine
 from tests.lab.rig.machine import Machine
 from tests.lab.rig.nspawn import until
 from tests.lab.rig.production import MARKER, Service, lay
@@ -275,6 +278,24 @@ def test_stubborn_production_is_stubborn(machine: Machine) -> None:
     machine.write("/run/llama/wake", "")
     until(lambda: prod.answers(c), "the path unit to start the service", 5)
     assert not prod.answers(a)
+
+
+@pytest.mark.engine
+def test_the_real_engine_runs_on_a_host(engine_machine: Machine) -> None:
+    """llama.cpp with a real model starts as a service of the host and streams a real completion."""
+    started = time.monotonic()
+    prod = lay_engine(engine_machine)
+    seconds = time.monotonic() - started
+    (service,) = prod.services
+    body = {"messages": [{"role": "user", "content": "Name a colour."}], "max_tokens": 8, "stream": True}
+
+    with urllib.request.urlopen(f"{prod.url(service)}/v1/chat/completions", json.dumps(body).encode()) as answer:
+        events = [json.loads(line[6:]) for line in answer if line.startswith(b"data: {")]
+
+    resident = int(engine_machine.read(f"/proc/{prod.pid(service)}/status").split("VmRSS:")[1].split()[0]) >> 10
+    print(f"generating {seconds:.1f} s after its start, {resident} MiB resident, {len(events)} events")
+    assert "".join(event["choices"][0]["delta"].get("content") or "" for event in events if event["choices"]).strip()
+    assert resident < 1024
 
 
 def test_the_environment_is_nobodys(home) -> None:

@@ -19,7 +19,7 @@ MODEL = "tiny"
 
 @dataclass(frozen=True)
 class Service:
-    """One production service that runs `tinyprod.py`; the methods return one that is harder to handle."""
+    """One production service, `tinyprod.py` unless told otherwise; the methods return one that is harder to handle."""
 
     name: str = "prod.service"
     port: int = 8080
@@ -27,10 +27,11 @@ class Service:
     unit: tuple[str, ...] = ()  # more lines for [Unit]
     service: tuple[str, ...] = ()  # more lines for [Service]
     enabled: bool = True
+    program: tuple[str, ...] = ("/usr/bin/python3", SERVER_THERE)
 
     def text(self) -> str:
         """The unit file."""
-        argv = ("/usr/bin/python3", SERVER_THERE, "--host", "0.0.0.0", "--port", str(self.port), *self.flags)
+        argv = (*self.program, "--host", "0.0.0.0", "--port", str(self.port), *self.flags)
         return "\n".join((
             "[Unit]", f"Description=production on port {self.port}", *self.unit,
             "[Service]", f"ExecStart={' '.join(argv)}", *self.service, "[Install]", "WantedBy=multi-user.target", "",

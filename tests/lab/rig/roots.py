@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import time
 from pathlib import Path
 
 from .place import LAB, command, held, key
 
 PACKAGES = (
     "systemd", "systemd-sysv", "openssh-server", "python3", "iproute2", "procps", "dbus", "sudo", "rsync", "cron",
-    "libfaketime",
+    "libfaketime", "libgomp1", "libstdc++6",  # a clock that can be stepped; what the real engine links to
 )  # fmt: skip
 # Units that would only add noise (downloads at odd times, a login prompt on a console nobody sees).
 MASKED = (
@@ -19,6 +20,7 @@ MASKED = (
 )  # fmt: skip
 USERS = ("ops", "plain")  # ops may use sudo without a password, plain may not
 HOST_KEY = "etc/ssh/ssh_host_ed25519_key.pub"
+UNUSED = 3 * 86400  # seconds after which a root of an older recipe is removed
 RECIPE = 1  # raise it when _furnish changes what a root holds
 
 
@@ -29,21 +31,20 @@ def root(suite: str) -> Path:
     with held(LAB / "roots" / f"{suite}.lock"):
         if not final.exists():
             _build(suite, final)
+        final.with_suffix(".used").touch()
     return final
 
 
 def _build(suite: str, final: Path) -> None:
-    for old in final.parent.glob(f"{suite}-*"):
-        if not _in_use(old):
-            shutil.rmtree(old)
+    for used in final.parent.glob(f"{suite}-*.used"):
+        if time.time() - used.stat().st_mtime > UNUSED:
+            shutil.rmtree(used.with_suffix(""))
+            used.unlink()
     new = final.with_suffix(".new")
+    shutil.rmtree(new, ignore_errors=True)  # half of one, if a build was ended
     command("mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(PACKAGES)}", suite, new, timeout=280)
     _furnish(new)
     new.rename(final)  # only a whole root ever has the final name
-
-
-def _in_use(folder: Path) -> bool:
-    return f"lowerdir={folder}," in Path("/proc/mounts").read_text()
 
 
 def _furnish(new: Path) -> None:
