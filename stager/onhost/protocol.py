@@ -11,8 +11,13 @@ Before the first frame the far end writes one line, ``\\n<nonce> <json hello>\\n
 a banner or a message of the day printed before it is skipped.
 """
 
+from __future__ import annotations
+
 import json
 import struct
+from typing import Any, Callable, Dict, Optional
+
+Message = Dict[str, Any]
 
 LENGTH = struct.Struct(">I")
 MAX_FRAME = 64 * 1024 * 1024
@@ -22,7 +27,7 @@ class ProtocolError(Exception):
     """The bytes are not frames of ours."""
 
 
-def encode(message):
+def encode(message: Message) -> bytes:
     """Return the frame of a JSON-ready message."""
     body = json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode()
     if len(body) > MAX_FRAME:
@@ -30,7 +35,7 @@ def encode(message):
     return LENGTH.pack(len(body)) + body
 
 
-def read_exactly(read, size):
+def read_exactly(read: Callable[[int], bytes], size: int) -> bytes:
     """Read ``size`` bytes with ``read(n)``; fewer only at the end of the stream."""
     parts = []
     while size:
@@ -42,7 +47,7 @@ def read_exactly(read, size):
     return b"".join(parts)
 
 
-def read_frame(read):
+def read_frame(read: Callable[[int], bytes]) -> Optional[Message]:
     """Return the next message, or None at a clean end of the stream.
 
     Raises:
@@ -60,6 +65,9 @@ def read_frame(read):
     if len(body) < size:
         raise ProtocolError("the channel was cut inside a frame")
     try:
-        return json.loads(body.decode())
+        message = json.loads(body.decode())
     except ValueError as error:
         raise ProtocolError("a frame is not JSON: %s" % error) from None
+    if not isinstance(message, dict):
+        raise ProtocolError("a frame is not a JSON object")
+    return message

@@ -1,0 +1,129 @@
+"""Asking a server over loopback HTTP: a real one-token answer, or a number behind a JSON pointer."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from typing import Any, Callable, Dict, Optional, Tuple
+
+from . import clocks
+
+MAX_BODY = 1 << 20
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy variable must never stand in between
+
+
+def fetch(
+    url: str, body: Optional[Dict[str, Any]] = None, headers: Optional[Dict[str, str]] = None, timeout: float = 10.0
+) -> bytes:
+    """GET, or POST JSON; at most 1 MiB of the answer.
+
+    Raises:
+        OSError: no answer, or a status of 400 and over (the message holds the start of its text).
+    """
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(
+        url, data, dict(headers or {}, **({"Content-Type": "application/json"} if data else {}))
+    )
+    try:
+        with OPENER.open(request, timeout=timeout) as answer:
+            return bytes(answer.read(MAX_BODY))
+    except urllib.error.HTTPError as error:
+        raise OSError("status %d: %s" % (error.code, error.read(300).decode("utf-8", "replace"))) from None
+    except urllib.error.URLError as error:
+        raise OSError(str(error.reason)) from None
+    except ValueError as error:
+        raise OSError("not an HTTP answer: %s" % error) from None
+
+
+def pointed(document: Any, pointer: str) -> Any:
+    """The value behind a JSON pointer (RFC 6901).
+
+    Raises:
+        LookupError: there is no such place.
+    """
+    for part in pointer.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        document = document[int(key)] if isinstance(document, list) else document[key]
+    return document
+
+
+def gauge(address: str, timeout: float = 5.0) -> float:
+    """The number (or boolean) behind ``URL#/json/pointer``, or the sum of a metric's samples behind ``URL#metric_name``.
+
+    Raises:
+        OSError: it could not be read, or is no number.
+    """
+    url, _, place = address.partition("#")
+    try:
+        data = fetch(url, timeout=timeout)
+        return (
+            float(pointed(json.loads(data), place))
+            if place.startswith("/") or not place
+            else metric(data.decode(), place)
+        )
+    except (LookupError, ValueError, TypeError) as error:
+        raise OSError("%s gives no number: %s" % (address, error)) from None
+
+
+def metric(text: str, name: str) -> float:
+    """The sum over all label sets of one metric in Prometheus' text format.
+
+    Raises:
+        LookupError: it is not there.
+    """
+    found = [line for line in text.splitlines() if line.partition("{")[0].partition(" ")[0] == name]
+    if not found:
+        raise LookupError("no metric %s" % name)
+    return sum(float(line.rpartition("}")[2].split()[0] if "}" in line else line.split()[1]) for line in found)
+
+
+def has_token(data: bytes) -> bool:
+    """Whether an OpenAI-style answer carries at least one generated token: text, a tool call, or one counted in usage."""
+    try:
+        document = json.loads(data)
+        choice = document["choices"][0]
+    except (ValueError, LookupError, TypeError):
+        return False
+    message = choice.get("message") or {}
+    said = choice.get("text") or message.get("content") or message.get("reasoning_content") or message.get("tool_calls")
+    usage = document.get("usage") or {}
+    return bool(said) or bool(usage.get("completion_tokens"))
+
+
+def one_token(check: Dict[str, Any]) -> str:
+    """Ask for one real token; empty when it came, otherwise why not. ``check`` holds url, body, headers, key_file, timeout."""
+    headers = dict(check.get("headers") or {})
+    try:
+        if check.get("key_file"):
+            with open(check["key_file"]) as file:
+                headers["Authorization"] = "Bearer " + file.read().strip()
+        data = fetch(check["url"], check["body"], headers, check.get("timeout", 20.0))
+    except OSError as error:
+        return str(error) or type(error).__name__
+    return "" if has_token(data) else "answered without a token"
+
+
+def wait_healthy(
+    check: Dict[str, Any], within: float, give_up: Callable[[], bool] = lambda: False
+) -> Tuple[bool, Dict[str, Any]]:
+    """Ask until ``n`` of the last ``of`` answers carried a token, or the time is over.
+
+    Returns:
+        Whether it became healthy, and what was seen: asked, good, seconds, last reason.
+    """
+    start = clocks.boottime_ns()
+    recent, asked, good, last = [], 0, 0, ""
+    while True:
+        why = one_token(check)
+        asked += 1
+        good += not why
+        last = why or last
+        recent = (recent + [not why])[-int(check["of"]) :]
+        seconds = (clocks.boottime_ns() - start) / clocks.SECOND
+        seen = {"asked": asked, "good": good, "seconds": round(seconds, 3), "last_reason": last if why else ""}
+        if sum(recent) >= int(check["n"]):
+            return True, seen
+        if seconds > within or give_up():
+            return False, seen
+        clocks.pause(0.05 if not why else 0.2)

@@ -1,0 +1,61 @@
+"""The lease: how long the guard waits for a sign of life.
+
+``expiry = min(cap, max(hold_until, last + lease))``, all in ns on the boot-time clock; it means something only in the
+boot that wrote it. The record is rewritten in place, so a full disk cannot let it run out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional
+
+from . import clocks
+from .files import read_record, write_record
+from .state import Run
+
+
+def start(run: Run, lease_s: float, deadline_s: float) -> Dict[str, Any]:
+    """Write the first lease of a run; ``deadline_s`` from now is the cap that nothing moves."""
+    now = clocks.boottime_ns()
+    record = {
+        "boot_id": clocks.boot_id(),
+        "last": now,
+        "lease": int(lease_s * clocks.SECOND),
+        "hold_until": 0,
+        "cap": now + int(deadline_s * clocks.SECOND),
+    }
+    write_record(run.lease_path, record, sync=True)
+    return record
+
+
+def read(run: Run) -> Optional[Dict[str, Any]]:
+    """The lease as it stands; None where it cannot be read."""
+    return read_record(run.lease_path)
+
+
+def touch(run: Run) -> None:
+    """A sign of life."""
+    record = read(run)
+    if record:
+        record["last"] = clocks.boottime_ns()
+        write_record(run.lease_path, record)
+
+
+def hold(run: Run, seconds: float, shorten: bool = False) -> int:
+    """Hold for so long from now, whether or not anybody is connected; returns the new expiry. Only ``shorten`` moves it nearer."""
+    record = read(run) or {}
+    until = clocks.boottime_ns() + int(seconds * clocks.SECOND)
+    record["hold_until"] = until if shorten else max(until, int(record.get("hold_until", 0)))
+    write_record(run.lease_path, record)
+    return expiry(record)
+
+
+def expiry(record: Optional[Dict[str, Any]]) -> int:
+    """When the lease is over, in ns of this boot; 0 (over) where the record is torn or of another boot."""
+    if not record or record.get("boot_id") != clocks.boot_id():
+        return 0
+    return min(record["cap"], max(record["hold_until"], record["last"] + record["lease"]))
+
+
+def seconds_left(run: Run) -> float:
+    """Seconds until the guard restores; never below 0."""
+    return max(0.0, (expiry(read(run)) - clocks.boottime_ns()) / clocks.SECOND)

@@ -1,0 +1,203 @@
+"""The one restore: cleanup, Ctrl-C, lease, deadline, the candidate's death, boot all run this.
+
+It undoes what the journal says is open, newest first, and ends in a verdict. It is idempotent: run twice, or by two processes at once, it
+changes nothing more. It needs no new space on disk, and no controller.
+
+Order: candidate, its device memory; markers that a service obeys; services; healthy; watchdogs; other markers; the rest; verify.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Dict, List, Optional
+
+from . import answers, clocks, closing, decide, fence, markers, notify, undo
+from .candidate import Candidate
+from .journal import Record
+from .ledger import Ledger
+from .locks import Hold, change_lock
+from .services import Services, names_of, services_of
+from .state import Run
+from .undo import Outcome, Pair
+
+UNIT_TIMEOUT = 120.0  # seconds for systemd to say that a start is done, where health has no longer time
+
+
+def until_done(run: Run, reason: str, by: str) -> Record:
+    """Restore, and where a foreign marker holds production down, wait for it to go and go on."""
+    told = False
+    while True:
+        verdict = once(run, reason, by)
+        if verdict["step"] != "held":
+            return verdict
+        if not told and by != "controller":
+            notify.tell(Ledger(run).spec, closing.message(run.run_id, verdict))
+            told = True
+        spec = Ledger(run).spec
+        while foreign(spec, {}):
+            clocks.pause(0.2)
+
+
+def once(run: Run, reason: str, by: str) -> Record:
+    """One pass of the restore. The verdict's step is one of ``ledger.FINAL``, or ``held``."""
+    with change_lock(run, usurp=True) as hold:
+        ledger = Ledger(run, fearless=True)
+        known = ledger.verdict()
+        if known and not (known["step"] == "NOT restored" and by == "controller"):  # a person may try again
+            closing.close(run)
+            return known
+        with contextlib.suppress(OSError):  # a state folder turned read-only: late changes fail there by themselves
+            ledger.number = fence.grant(run)
+        ledger.write("note", "restore", reason=reason, by=by)
+        record = Restore(ledger, hold, by).carry_out(reason)
+    if record["step"] != "held":
+        closing.close(run)
+    return record
+
+
+def foreign(spec: Dict[str, Any], ours: Dict[str, Any]) -> List[Dict[str, Any]]:
+    """Foreign markers in the way: those that match ``respect`` and stand where we made none of our own."""
+    own_paths = {marker["path"] for marker in spec["markers"]} | set(ours)
+    return [entry for entry in markers.foreign(spec["respect"], ours) if entry["path"] not in own_paths]
+
+
+class Restore:
+    """One pass: what it found and did is in ``outcomes`` and ``trouble``."""
+
+    def __init__(self, ledger: Ledger, hold: Hold, by: str) -> None:
+        self.ledger = ledger
+        self.hold = hold
+        self.by = by
+        self.spec = ledger.spec
+        self.services: Services = services_of(self.spec["production"])
+        self.outcomes: List[Outcome] = []
+        self.trouble: List[str] = []
+
+    def carry_out(self, reason: str) -> Record:
+        """All of it, in order."""
+        self.candidate()
+        others = foreign(self.spec, self.ledger.markers())
+        if others and self.spec["on_foreign"] == "hold" and self.units("service"):
+            return self.ledger.write("verdict", "held", code=9, reason=reason, foreign=others)
+        self.markers(before_services=True)
+        self.start("service", self.room())
+        self.healthy()
+        self.start("watchdog", 30.0)
+        self.markers(before_services=False)
+        self.rest()
+        return self.end(reason, others)
+
+    def open(self, op: str) -> List[Pair]:
+        """The open changes of a kind, newest first."""
+        return [pair for pair in self.ledger.refresh().open() if pair[0]["undo"]["op"] == op]
+
+    def units(self, role: str) -> List[Pair]:
+        """The open units of a role."""
+        return [pair for pair in self.open("unit.start") if pair[0]["undo"]["role"] == role]
+
+    def room(self) -> float:
+        """Seconds that production has to become healthy."""
+        check = self.spec["production"]["healthy"]
+        return float(check["within"]) if check else UNIT_TIMEOUT
+
+    def candidate(self) -> None:
+        """The candidate goes first: nothing else is touched while it may hold the card."""
+        for pair in self.open("candidate.stop"):
+            self.hold.extend(float(pair[0]["undo"]["grace"]) + undo.MEMORY_PATIENCE + 30)
+            self.note(undo.stop_candidate(self.ledger, pair))
+
+    def markers(self, before_services: bool) -> None:
+        """Clear our markers: before production starts only those that a service of its obeys."""
+        obeyed_by = {marker["path"]: set(marker.get("obeyed_by", ())) for marker in self.spec["markers"]}
+        services = set(names_of(self.spec["production"]["services"])) | {
+            p[0]["undo"]["unit"] for p in self.units("service")
+        }
+        for pair in self.open("marker.clear"):
+            if not before_services or obeyed_by.get(pair[0]["undo"]["path"], set()) & services:
+                self.hold.extend(20)
+                self.note(undo.clear_marker(self.ledger, pair))
+
+    def start(self, role: str, timeout: float) -> None:
+        """Bring the units of a role back."""
+        pairs = self.units(role)
+        self.hold.extend(2 * timeout + 60)
+        try:
+            outcomes = undo.start_units(self.ledger, self.services, pairs, timeout)
+        except OSError as error:
+            names = ", ".join(p[0]["undo"]["unit"] for p in pairs)
+            self.trouble.append("%s could not be asked for: %s" % (names, error))
+            return
+        for outcome in outcomes:
+            self.note(outcome)
+
+    def healthy(self) -> None:
+        """Wait for N of M real answers, where production served before and we took it down."""
+        check = self.spec["production"]["healthy"]
+        stopped = [
+            r for r, _ in self.ledger.changes() if r["undo"]["op"] == "unit.start" and r["undo"]["role"] == "service"
+        ]
+        seen = self.ledger.journal.last("note", "healthy")
+        if not stopped or (seen and seen.get("good_enough")):
+            return
+        ok, told = True, {}
+        if check:
+            self.hold.extend(float(check["within"]) + 60)
+            ok, told = answers.wait_healthy(check, float(check["within"]))
+        down_ns = (
+            clocks.boottime_ns() - stopped[0]["boottime_ns"] if stopped[0]["boot_id"] == clocks.boot_id() else None
+        )
+        self.ledger.write(
+            "note",
+            "healthy",
+            good_enough=ok,
+            downtime_seconds=None if down_ns is None else round(down_ns / clocks.SECOND, 3),
+            **told,
+        )
+        if not ok:
+            self.trouble.append(
+                "production did not become healthy within %gs: %s" % (check["within"], told["last_reason"])
+            )
+
+    def rest(self) -> None:
+        """Whatever else the run laid down."""
+        for op, function in undo.SINGLE.items():
+            for pair in self.open(op):
+                self.hold.extend(20)
+                self.note(function(self.ledger, pair))
+
+    def note(self, outcome: Outcome) -> None:
+        """Keep an outcome."""
+        self.outcomes.append(outcome)
+        if outcome["result"] in ("failed", "stuck"):
+            self.trouble.append("%s: %s" % (outcome["what"], outcome["why"]))
+
+    def end(self, reason: str, others: List[Dict[str, Any]]) -> Record:
+        """Verify against the recorded state, write the verdict, tell a person where nobody else does."""
+        undone = self.ledger.refresh().undone()
+        compared = closing.compare(self.services, self.ledger.snapshot(), undone)
+        left = [entry for entry in map(closing.left_entry, undone) if entry]
+        left += [{"what": "foreign marker", "path": entry["path"], "why": entry["why"]} for entry in others]
+        left += [entry for entry in compared["left"] if entry["what"] not in {one["what"] for one in left}]
+        unit_trouble = [entry["what"] + ": " + entry["why"] for entry in compared["not_restored"]]
+        trouble = self.trouble + [text for text in unit_trouble if text.split(":")[0] not in "".join(self.trouble)]
+        words, code = decide.verdict(len(trouble), len(left))
+        record = self.ledger.write(
+            "verdict",
+            words,
+            code=code,
+            reason=reason,
+            by=self.by,
+            trouble=trouble,
+            **closing.summary(self.ledger, undone, left, compared),
+        )
+        if self.by != "controller" or code == 9:
+            failed = notify.tell(self.spec, closing.message(self.ledger.run.run_id, record))
+            if failed:
+                self.ledger.write("note", "notify.failed", why=failed)
+        return record
+
+
+def candidate_of(ledger: Ledger) -> Optional[Candidate]:
+    """The candidate of an open run, if it was launched."""
+    pair = ledger.launched()
+    return Candidate(pair[0]["undo"], (pair[1] or {}).get("born")) if pair else None

@@ -1,0 +1,131 @@
+"""The far end of the channel: frames in, verbs carried out one at a time, answers and events out.
+
+A reader thread takes frames off the channel, so that a sign of life renews the lease while a verb is under way. This
+process never owns a run: when the channel ends, it stops at the next step, and the guard sees to the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import queue
+import sys
+import threading
+import time
+import traceback
+from typing import Any, Dict, Optional
+
+from . import clocks, fence, lease, protocol, verbs
+from .faults import Fault
+from .state import Run
+
+
+class ChannelGone(Exception):
+    """Nobody is at the other end any more."""
+
+
+class Server:
+    """One channel's end."""
+
+    def __init__(self, state: str, program: str, nonce: str) -> None:
+        self.state = state
+        self.program = program
+        self.nonce = nonce
+        self.run: Optional[Run] = None
+        self.number = 0
+        self.requests: "queue.Queue[Optional[Dict[str, Any]]]" = queue.Queue()
+        self.gone = threading.Event()
+        self.writing = threading.Lock()
+        self.out = os.dup(1)
+        os.dup2(2, 1)  # whatever prints by mistake must not land between two frames
+
+    def hello(self) -> None:
+        """The line after which frames follow."""
+        document = {
+            "protocol": 1,
+            "state": self.state,
+            "uid": os.geteuid(),
+            "hostname": os.uname().nodename,
+            "python": platform.python_version(),
+            "boot_id": clocks.boot_id(),
+        }
+        self.write(("\n%s %s\n" % (self.nonce, json.dumps(document))).encode())
+
+    def write(self, data: bytes) -> None:
+        """Write to the channel; a channel that is gone is remembered."""
+        try:
+            with self.writing:
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(self.out, view) :]
+        except OSError:
+            self.gone.set()
+
+    def say(self, event: str, **fields: Any) -> None:
+        """Send an event; ends the verb under way when nobody listens any more.
+
+        Raises:
+            ChannelGone: then nothing more is begun.
+        """
+        if self.gone.is_set():
+            raise ChannelGone
+        self.write(protocol.encode(dict(fields, event=event)))
+
+    def read(self) -> None:
+        """The reader thread."""
+        try:
+            while True:
+                message = protocol.read_frame(lambda size: os.read(0, size))
+                if message is None:
+                    break
+                self.live()
+                if message.get("verb") == "ping":
+                    self.write(protocol.encode({"id": message.get("id"), "ok": True, "result": None}))
+                elif message.get("verb") != "beat":
+                    self.requests.put(message)
+        except (OSError, protocol.ProtocolError):
+            pass  # a broken channel is an ended channel
+        self.gone.set()
+        self.requests.put(None)
+
+    def live(self) -> None:
+        """A message came: renew the lease, if the run is still this controller's."""
+        if self.run is not None and fence.read(self.run.fence_path) == self.number:
+            try:
+                lease.touch(self.run)
+            except OSError:
+                pass  # read-only by now: the lease runs out and the guard restores, as it should
+
+    def take(self, run: Run, number: int) -> None:
+        """From now on this channel speaks for a run."""
+        self.run, self.number = run, number
+        self.live()
+
+    def serve(self) -> int:
+        """Until the channel ends."""
+        self.hello()
+        threading.Thread(target=self.read, daemon=True).start()
+        while True:
+            message = self.requests.get()
+            if message is None:
+                return 0
+            answer: Dict[str, Any] = {"id": message.get("id"), "ok": True}
+            start = time.monotonic()
+            try:
+                answer["result"] = verbs.carry_out(
+                    self, str(message.get("verb")), message.get("args") or {}, message.get("fence")
+                )
+            except ChannelGone:
+                return 0
+            except Fault as fault:
+                answer.update(ok=False, error=fault.document())
+            except Exception as error:  # the other end must hear of it, whatever it is
+                trace = traceback.format_exc()
+                sys.stderr.write(trace)
+                answer.update(
+                    ok=False,
+                    error={"kind": "fault", "message": "%s: %s" % (type(error).__name__, error), "trace": trace},
+                )
+            answer["seconds"] = round(time.monotonic() - start, 4)
+            self.write(protocol.encode(answer))
