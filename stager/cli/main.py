@@ -18,7 +18,9 @@ from stager.cli.signals import stopping
 from stager.errors import UNKNOWN, UNTOUCHED, StagerError, Stopped, UsageError
 
 #: Command name -> where it is. One line a command; its module is imported when the command is used.
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "context": "stager.cli.context:context",
+}
 
 
 class Lazy(click.Group):

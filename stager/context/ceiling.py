@@ -7,6 +7,7 @@ functions here can: they say what each of the two takes, and every reason why a 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from stager.context.architecture import Architecture
 from stager.context.fit import (
@@ -21,11 +22,24 @@ from stager.context.fit import (
 )
 
 
+class Claimed(Protocol):
+    """What an engine is configured to accept: ``slots`` requests at once (None: one), ``context`` tokens each.
+
+    A playbook's ``claims`` are of this shape; a ``context`` of None means the native window.
+    """
+
+    @property
+    def slots(self) -> int | None: ...  # noqa: D102
+
+    @property
+    def context(self) -> int | None: ...  # noqa: D102
+
+
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What the engine is configured to accept: ``slots`` requests at once, of ``context`` tokens (None: the window)."""
+    """Claims as plain values."""
 
-    slots: int = 1
+    slots: int | None = None
     context: int | None = None
 
 
@@ -64,34 +78,34 @@ class Ceiling:
 
 
 def ceiling(
-    architecture: Architecture, stored: Stored, claims: Claims, card: Card, *, pool_tokens: int | None = None
+    architecture: Architecture, stored: Stored, claims: Claimed, card: Card, *, pool_tokens: int | None = None
 ) -> Ceiling:
     """Return what the claims take and what the card holds, with every reason against them.
 
     ``pool_tokens`` says that the engine shares one cache of that size; otherwise the windows are private, and the pool
     beside them is shown at the size of the native window.
     """
-    context = _context(architecture, claims)
+    context, slots = _context(architecture, claims), claims.slots or 1
     shared = pool_tokens if pool_tokens is not None else architecture.window
     free = card.free
     return Ceiling(
         stored=stored.name,
-        slots=claims.slots,
+        slots=slots,
         context=context,
-        private_bytes=_private(architecture, stored, claims.slots, context),
+        private_bytes=_private(architecture, stored, slots, context),
         pool_tokens=shared,
-        pool_bytes=_pool(architecture, stored, claims.slots, shared),
-        pool_each=shared // claims.slots,
+        pool_bytes=_pool(architecture, stored, slots, shared),
+        pool_each=shared // slots,
         pool_requests=shared // context,
         windows_fit=None if free is None else windows_that_fit(architecture, stored, context, free),
-        pool_tokens_fit=None if free is None else tokens_that_fit(architecture, stored, free, slots=claims.slots),
+        pool_tokens_fit=None if free is None else tokens_that_fit(architecture, stored, free, slots=slots),
         reasons=tuple(claims_fit(architecture, claims, stored, card.memory, card.weights, pool_tokens=pool_tokens)),
     )
 
 
 def claims_fit(
     architecture: Architecture,
-    claims: Claims,
+    claims: Claimed,
     stored: Stored,
     device_memory: int | None,
     weights: int | None,
@@ -105,26 +119,26 @@ def claims_fit(
     bytes; without weights the cache alone is held against the card. Compute buffers and the server's own memory come
     on top, so an empty list is no proof that it fits.
     """
-    context = _context(architecture, claims)
+    context, slots = _context(architecture, claims), claims.slots or 1
     reasons = []
     if context > architecture.window:
         reasons.append(
             f"{context:,} tokens per request are more than the model's native window of {architecture.window:,}."
         )
-    wanted = claims.slots * context
+    wanted = slots * context
     if pool_tokens is not None and wanted > pool_tokens:
         reasons.append(
-            f"{_together(claims.slots, context)} need {wanted:,} tokens of cache; the shared pool has {pool_tokens:,}. "
-            f"It promises {pool_tokens // claims.slots:,} tokens each, or {pool_tokens // context} of that depth."
+            f"{_together(slots, context)} need {wanted:,} tokens of cache; the shared pool has {pool_tokens:,}. "
+            f"It promises {pool_tokens // slots:,} tokens each, or {pool_tokens // context} of that depth."
         )
     if device_memory is not None:
         free = device_memory - (weights or 0)
         beside = "" if weights is None else f" beside {_gib(weights)} of weights"
         room = f"a card of {_gib(device_memory)}{beside} leaves {_gib(max(free, 0))}"
         if pool_tokens is None:
-            reasons += _private_on_card(architecture, stored, claims.slots, context, free, room)
+            reasons += _private_on_card(architecture, stored, slots, context, free, room)
         else:
-            reasons += _pool_on_card(architecture, stored, claims.slots, pool_tokens, free, room)
+            reasons += _pool_on_card(architecture, stored, slots, pool_tokens, free, room)
     return reasons
 
 
@@ -162,7 +176,7 @@ def _pool(architecture: Architecture, stored: Stored, slots: int, tokens: int) -
     return pool_bytes(architecture, stored, shared) + slots * state_bytes(architecture)
 
 
-def _context(architecture: Architecture, claims: Claims) -> int:
+def _context(architecture: Architecture, claims: Claimed) -> int:
     return architecture.window if claims.context is None else claims.context
 
 

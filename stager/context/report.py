@@ -56,7 +56,7 @@ def report(
     pool_tokens: int | None = None,
 ) -> Report:
     """Do the arithmetic for each format; ``counts`` are the numbers of private windows to show."""
-    wanted = sorted({*counts, claims.slots})
+    wanted = sorted({*counts, claims.slots or 1})
     rows = tuple(
         Row(
             stored,

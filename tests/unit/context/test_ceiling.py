@@ -8,6 +8,7 @@ from stager.context.architecture import Architecture, full
 from stager.context.ceiling import Card, Claims, ceiling, claims_fit
 from stager.context.fit import GIB, Stored
 from stager.context.formats import find_format
+from stager.models.candidate import Claims as Written
 from tests.unit.context.test_fit import NOTES
 
 FP16 = Stored.both(find_format("fp16"))
@@ -96,3 +97,9 @@ def test_one_request_is_not_a_plural() -> None:
 
     assert reason.startswith("1 request of 262,144 tokens")
     assert "pool" not in reason
+
+
+def test_a_playbooks_claims_are_understood() -> None:
+    """The claims of a playbook go in as they are, also when they name nothing."""
+    assert claims_fit(NOTES, Written(slots=4, context=NEEDLE), FP16, None, None, pool_tokens=262_144)
+    assert claims_fit(NOTES, Written(), Q4, 24 * GIB, 12 * GIB) == []
