@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,18 +49,17 @@ def load_playbook(path: str | Path, *, check_files: bool = True) -> LoadedPlaybo
     text = read_text(file)
     source = Source.parse(text, str(path))
     playbook, found = source.check(Playbook)
-    if playbook is None:
-        raise invalid(found)
     folder = file.absolute().parent
-    release = _beside(folder, playbook.candidate.release)
-    policy = _beside(folder, playbook.policy)
+    # These look at the text's own values, so that they complain even where the playbook as a whole is wrong.
+    release = _beside(folder, source.at(("candidate", "release")))
+    policy = _beside(folder, source.at(("policy",)))
     if check_files:
         if release and not release.is_dir():
             found.append(source.complaint(("candidate", "release"), "a folder that is there", f"none at {release}"))
         if policy and not policy.is_file():
             found.append(source.complaint(("policy",), "a file that is there", f"none at {policy}"))
-    markers, wrong = _markers(source, playbook, folder)
-    if found or wrong:
+    markers, wrong = _markers(source, folder)
+    if playbook is None or found or wrong:
         raise invalid([*found, *wrong])
     return LoadedPlaybook(file.absolute(), text, source, playbook, markers, release, policy)
 
@@ -111,12 +111,15 @@ def load_marker(name: str, folders: list[Path]) -> MarkerKind:
     raise FileNotFoundError(name)
 
 
-def _markers(source: Source, playbook: Playbook, folder: Path) -> tuple[dict[str, MarkerKind], list[Complaint]]:
+def _markers(source: Source, folder: Path) -> tuple[dict[str, MarkerKind], list[Complaint]]:
     kinds: dict[str, MarkerKind] = {}
     found: list[Complaint] = []
     folders = marker_folders(folder)
-    for index, name in enumerate(playbook.markers.raise_):
+    names = source.at(("markers", "raise"))
+    for index, name in enumerate(names if isinstance(names, list) else []):
         here = ("markers", "raise", index)
+        if not isinstance(name, str) or "/" in name or name in kinds:
+            continue  # the playbook's own check says so
         try:
             kind = load_marker(name, folders)
         except FileNotFoundError:
@@ -132,8 +135,10 @@ def _markers(source: Source, playbook: Playbook, folder: Path) -> tuple[dict[str
     return kinds, found
 
 
-def _beside(folder: Path, written: str | None) -> Path | None:
-    return None if written is None else (folder / Path(written).expanduser()).absolute()
+def _beside(folder: Path, written: object) -> Path | None:
+    if not isinstance(written, str) or not written or "\x00" in written:
+        return None
+    return Path(os.path.normpath(folder / Path(written).expanduser()))
 
 
 def _unreadable(file: Path, expected: str, found: str, line: int = 1) -> InvalidFile:

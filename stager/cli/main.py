@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import importlib
+import importlib.util
 import signal
 import sys
 from collections.abc import Sequence
@@ -60,8 +60,9 @@ class Lazy(click.Group):
 def summary(target: str) -> str:
     """Return the first line of a command's docstring, read from its source."""
     module, _, attribute = target.partition(":")
-    source = Path(stager.__file__).parent.joinpath(*module.split(".")[1:]).with_suffix(".py")
-    for node in ast.parse(source.read_text(encoding="utf-8")).body:
+    found = importlib.util.find_spec(module)
+    source = Path(found.origin).read_text(encoding="utf-8") if found and found.origin else ""
+    for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef) and node.name == attribute:
             return (ast.get_docstring(node) or "").partition("\n")[0]
     return ""

@@ -55,8 +55,14 @@ class Output:
             self.warn(text)
 
     def show(self, renderable: Any) -> None:  # noqa: ANN401 - whatever rich can draw
-        """Draw a table or another rich value for people."""
-        self.console.print(renderable)
+        """Draw a table or another rich value for people; text in it cannot steer the terminal either."""
+        from rich.segment import Segment, Segments
+
+        text = self.console.render_str(renderable) if isinstance(renderable, str) else renderable
+        drawn = [
+            piece if piece.control else Segment(plain(piece.text), piece.style) for piece in self.console.render(text)
+        ]
+        self.console.print(Segments(drawn), end="")
 
     def emit(self, document: Any) -> None:  # noqa: ANN401 - any JSON-ready value
         """Write the command's one JSON document; without ``--json`` this does nothing.

@@ -30,7 +30,7 @@ UrlPath = Annotated[
     str, StringConstraints(pattern=r"^/[^#\s]*$"), Field(description="a URL path, such as /health, without a host")
 ]
 EngineName = Annotated[
-    str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._+-]*$"), Field(description="the name of an engine, or a table")
+    str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._+-]*$"), Field(description="the name of an engine")
 ]
 
 
@@ -90,6 +90,13 @@ def _engine_kind(value: object) -> str:
     return "a table" if isinstance(value, (dict, DescribedEngine)) else "a name"
 
 
+Engine = Annotated[
+    Annotated[EngineName, Tag("a name")] | Annotated[DescribedEngine, Tag("a table")],
+    Discriminator(_engine_kind),
+    Field(description="the name of an engine, such as llama.cpp, or a table that describes one"),
+]
+
+
 class Candidate(Model):
     """The engine being tried.
 
@@ -106,9 +113,7 @@ class Candidate(Model):
     env: dict[EnvName, EnvValue] = Field(default_factory=dict, json_schema_extra=PRIVATE)
     secrets: tuple[EnvName, ...] = Field((), json_schema_extra=PRIVATE)
     user: Name | None = None
-    engine: Annotated[
-        Annotated[EngineName, Tag("a name")] | Annotated[DescribedEngine, Tag("a table")], Discriminator(_engine_kind)
-    ] = "openai"
+    engine: Engine = "openai"
     port: Port | Literal["auto"] = Field(
         "auto", description="a port from 1 to 65535, or auto", union_mode="left_to_right"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
@@ -35,8 +36,9 @@ def key_path(path: Path) -> str:
     return "/".join(str(part) for part in path)
 
 
-def invalid(complaints: Iterable[Complaint], *, next: str = "") -> InvalidFile:  # noqa: A002
-    """Return the error that says all of them at once, in the order of the files' lines."""
+def invalid(complaints: Iterable[Complaint]) -> InvalidFile:
+    """Return the error that says all of them at once, in the order of the files' lines; next is to edit the first."""
     ordered = sorted(set(complaints))
     documents = [asdict(complaint) for complaint in ordered]
-    return InvalidFile("\n".join(map(str, ordered)), next=next, complaints=documents)
+    edit = f"${{EDITOR:-vi}} +{ordered[0].line} {shlex.quote(ordered[0].file)}" if ordered else ""
+    return InvalidFile("\n".join(map(str, ordered)), next=edit, complaints=documents)

@@ -31,7 +31,7 @@ _BYTES: dict[str, int] = {
     "B": 1,
 }
 
-_NUMBER = r"\d{1,15}(?:\.\d{1,9})?"
+_NUMBER = r"\d{1,18}(?:\.\d{1,9})?"
 _DURATION = re.compile(
     rf"(?:({_NUMBER})d)?(?:({_NUMBER})h)?(?:({_NUMBER})m)?(?:({_NUMBER})s)?(?:({_NUMBER})ms)?", re.ASCII
 )

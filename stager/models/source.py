@@ -73,6 +73,10 @@ class Source:
             raise invalid(found)
         return value
 
+    def at(self, path: Path) -> Any:  # noqa: ANN401 - whatever the text holds
+        """Return the plain value at a path, checked or not; None where there is none."""
+        return value_at(self.tree.data, path)
+
     def complaint(self, at: Path, expected: str, found: str, hint: str = "") -> Complaint:
         """Return a complaint about the place a path stands at; raise it with ``complaint.invalid``."""
         return self.tree.complaint(at, expected, found, hint)
