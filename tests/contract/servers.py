@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import asyncssh
 
@@ -179,11 +180,21 @@ class _Forwarding(asyncssh.SSHServer):
 
 
 async def _run_in_shell(process: asyncssh.SSHServerProcess[bytes]) -> None:
+    # pumped by hand: process.redirect() loses the tail of large outputs here, and may read one pipe twice
     pipe = asyncio.subprocess.PIPE
     child = await asyncio.create_subprocess_exec(
         "/bin/sh", "-c", process.command or "", stdin=pipe, stdout=pipe, stderr=pipe
     )
-    await process.redirect(stdin=child.stdin, stdout=child.stdout, stderr=child.stderr)
-    status = await child.wait()
-    await process.stdout.drain()
-    process.exit(status)
+    feeding = asyncio.create_task(_pump(process.stdin, child.stdin))
+    await asyncio.gather(_pump(child.stdout, process.stdout), _pump(child.stderr, process.stderr))
+    process.exit(await child.wait())
+    feeding.cancel()
+
+
+async def _pump(source: Any, sink: Any) -> None:
+    with contextlib.suppress(OSError, asyncssh.Error):  # the other side has closed
+        while data := await source.read(65536):
+            sink.write(data)
+            await sink.drain()
+    if isinstance(sink, asyncio.StreamWriter):
+        sink.close()
