@@ -50,7 +50,7 @@ class Command:
                 if not found(entry[verb][0]):
                     problems.append("%s of %s is not there: %s" % (verb, name, entry[verb][0]))
             units[name] = dict(state, problems=problems)
-        return {"units": units, "along": [], "dragged": [], "triggers": {}}
+        return {"units": units, "along": [], "dragged": [], "alone": [], "triggers": {}}
 
     def stop(self, names: Sequence[str], timeout: float) -> Dict[str, str]:
         """Run each stop command and read back."""

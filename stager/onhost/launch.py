@@ -23,6 +23,7 @@ from .state import Run
 from .systemd import Systemd, is_pid_one
 
 PR_SET_CHILD_SUBREAPER = 36
+HOME_WORD = "{home}"  # filled in here: under systemd only the unit itself learns where its home is
 
 
 def by_unit() -> bool:
@@ -212,8 +213,9 @@ def become(what: Dict[str, Any], secrets: Dict[str, str]) -> NoReturn:
         "TMPDIR": "/tmp",
         "LANG": "C.UTF-8",
     }  # noqa: S108 -- the candidate's own, private under systemd
-    env = dict(base, **dict(what["env"], **secrets))
-    os.execvpe(what["argv"][0], what["argv"], env)
+    env = dict(base, **dict({name: value.replace(HOME_WORD, home) for name, value in what["env"].items()}, **secrets))
+    argv = [word.replace(HOME_WORD, home) for word in what["argv"]]
+    os.execvpe(argv[0], argv, env)
 
 
 def main(path: str) -> NoReturn:

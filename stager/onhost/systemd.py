@@ -137,26 +137,13 @@ class Systemd:
             u for n in [*names, *along] for e in DRAGS_IN for u in units.get(n, {}).get(e, "").split() if u not in units
         ]
         units.update(self.units(sorted(set(missing))) if missing else {})
-        dragged = [
-            u
-            for u in closure([*names, *along], units, DRAGS_IN)
-            if units.get(u, {}).get("LoadState") == "loaded" and units[u].get("ActiveState") in ("inactive", "failed")
-        ]
+        every = [*names, *along]
         return {
-            "units": {
-                name: dict(units[name], **state_of(units[name]), problems=self.problems(units[name]))
-                for name in [*names, *along]
-            },
+            "units": {n: dict(units[n], **state_of(units[n]), problems=self.problems(units[n])) for n in every},
             "along": sorted(set(along) - set(names)),
-            "dragged": sorted(u for u in dragged if stays_up(units[u])),
-            "triggers": {
-                name: [
-                    t
-                    for t in units[name].get("TriggeredBy", "").split()
-                    if units.get(t, {}).get("ActiveState") == "active"
-                ]
-                for name in names
-            },
+            "dragged": sorted({u for name in every for u in drags(name, units)}),
+            "alone": sorted(name for name in every if drags(name, units)),
+            "triggers": {name: active_triggers(units[name], units) for name in names},
         }
 
     def problems(self, unit: Unit) -> List[str]:
@@ -253,6 +240,21 @@ def state_of(unit: Unit) -> Dict[str, Any]:
         "result": unit.get("Result", ""),
         "cgroup": unit.get("ControlGroup", ""),
     }
+
+
+def drags(name: str, units: Dict[str, Unit]) -> List[str]:
+    """What a start of the unit would start besides, and that does not run now."""
+    found = []
+    for other in closure([name], units, DRAGS_IN):
+        unit = units.get(other, {})
+        if unit.get("LoadState") == "loaded" and unit.get("ActiveState") in ("inactive", "failed") and stays_up(unit):
+            found.append(other)
+    return found
+
+
+def active_triggers(unit: Unit, units: Dict[str, Unit]) -> List[str]:
+    """The timers, sockets and paths that would start the unit again and are active."""
+    return [t for t in unit.get("TriggeredBy", "").split() if units.get(t, {}).get("ActiveState") == "active"]
 
 
 def stays_up(unit: Unit) -> bool:

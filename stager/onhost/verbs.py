@@ -13,9 +13,9 @@ import subprocess
 import sys
 from typing import Any, Callable, Dict, List, Optional, Protocol
 
-from . import clocks, closing, facts, fence, launch, lease, legs, locks, markers, processes, ready, restore, takedown, undo
+from . import clocks, closing, facts, fence, launch, lease, legs, locks, markers, ports, processes, ready, restore, takedown, undo
 from .faults import Fault, Fenced, Held, Refused
-from .files import read_json, remove_tree, unlink_quietly
+from .files import read_json, remove_tree
 from .journal import REMOTE, Journal, file_system_type
 from .ledger import Ledger, change
 from .services import services_of
@@ -217,7 +217,7 @@ def open_run(channel: Channel, args: Args) -> Any:
     owner = locks.busy_with()
     if owner is not None:
         raise locks.held(owner)
-    run, spec = Run(channel.state, args["run_id"]), args["spec"]
+    run, spec = Run(channel.state, args["run_id"]), with_port(args["spec"])
     try:
         run.make()
         kind = file_system_type(run.folder)
@@ -252,7 +252,19 @@ def open_run(channel: Channel, args: Args) -> Any:
             raise Held(told["message"], owner=told.get("owner"))
         raise Refused(told["message"])
     channel.take(run, int(document["fence"]))
-    return {"run_id": run.run_id, "fence": document["fence"], "restore_in": lease.seconds_left(run)}
+    return {"run_id": run.run_id, "fence": document["fence"], "restore_in": lease.seconds_left(run), "spec": spec}
+
+
+def with_port(spec: Args) -> Args:
+    """Choose the candidate's port where the playbook leaves it to us, and fill it in wherever it is mentioned."""
+    candidate = spec.get("candidate")
+    if not candidate or candidate["port"]:
+        return spec
+    port = ports.free_port()
+    while port in spec["production"]["ports"]:
+        port = ports.free_port()
+    filled = json.loads(json.dumps(candidate).replace("{port}", str(port)))
+    return dict(spec, candidate=dict(filled, port=port))
 
 
 def wait_for_guard(run: Run) -> Dict[str, Any]:
@@ -454,7 +466,7 @@ def wait_closed(run: Run) -> None:
 
 
 def release(channel: Channel, run: Run, number: int, args: Args) -> Any:
-    """Give the host back when nothing was changed: the guard ends, and an unfinished release is removed."""
+    """Give the host back when nothing was changed: the guard ends, and all that the run laid down is removed."""
     ledger = Ledger(run)
     if any(pair[0]["undo"]["op"] != "tree.discard" for pair in ledger.open()):
         raise Fault("run %s has changed the host: it is restored, not released" % run.run_id)
@@ -464,7 +476,7 @@ def release(channel: Channel, run: Run, number: int, args: Args) -> Any:
         ledger.write("note", "released", why=args.get("why", ""))
     run.wake("release")
     wait_closed(run)
-    unlink_quietly(run.wake_path)
+    forget(run)
     return {}
 
 

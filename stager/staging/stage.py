@@ -1,0 +1,196 @@
+"""Staging: from a playbook to a candidate that answers, with production down and the guard armed. Six exchanges without upload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from stager.errors import ConnectionLost, Fenced, Refused, StagerError
+from stager.loading import LoadedPlaybook
+from stager.models.base import digest
+from stager.models.build import BuildIdentity, Distribution, ModelFile, TreeEntry, identify
+from stager.models.evidence import HostFacts
+from stager.staging.cleanup import Ended, restore
+from stager.staging.preflight import refusals
+from stager.staging.release import Release, read_release
+from stager.staging.runid import new_run_id
+from stager.staging.session import Session, owner_record
+from stager.staging.spec import spec_of
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A candidate that answers. ``spec`` is what the host was asked to do; ``manifest`` what of the tree was digested."""
+
+    run_id: str
+    build: BuildIdentity
+    spec: Mapping[str, Any]
+    host: HostFacts
+    survey: Mapping[str, Any]
+    ready_seconds: float
+    launch: str
+
+
+class StageFailed(Exception):
+    """Staging broke off; what was changed is restored already, as far as ``ended`` tells.
+
+    Attributes:
+        error: why.
+        run_id: the run, where one was opened.
+        ended: how the restore ended; None where nothing had been changed or nothing is known.
+    """
+
+    def __init__(self, error: BaseException, run_id: str, host: HostFacts | None, build_id: str | None, ended: Ended | None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.run_id = run_id
+        self.host = host
+        self.build_id = build_id
+        self.ended = ended
+
+
+class Staging:
+    """One staging under way: what is known so far, so that a failure at any point can be told and undone."""
+
+    def __init__(self, loaded: LoadedPlaybook, session: Session, now: datetime) -> None:
+        self.loaded = loaded
+        self.session = session
+        self.run_id = new_run_id(now)
+        self.release: Release | None = (
+            read_release(loaded.release, loaded.playbook.candidate.prepare) if loaded.release else None
+        )
+        key = self.release.key if self.release else ""
+        port = loaded.playbook.candidate.port
+        folder = f"{session.state}/trees/{key}" if key else ""
+        self.spec: dict[str, Any] = spec_of(
+            loaded, self.run_id, port=0 if port == "auto" else port, tree=key, tree_folder=folder
+        )
+        self.tree_folder = folder
+        self.host: HostFacts | None = None
+        self.build: BuildIdentity | None = None
+        self.changed = False
+
+    def stage(self, secrets: Mapping[str, str], *, hold: float | None = None) -> Staged:
+        """Do it all.
+
+        Args:
+            secrets: values of the playbook's secrets; they go over the channel and into no file of ours.
+            hold: seconds to keep the candidate when we leave; None when the same connection goes on.
+
+        Raises:
+            StageFailed: with the reason, after the host was released or restored.
+        """
+        try:
+            survey = self._open()
+            placed = self._prepare()
+            self._take_down(survey, placed)
+            ready = self._launch(secrets)
+            if hold is not None:
+                with self.session.step("hold", changed=False):
+                    self.session.expect(self.session.call("hold", "hold", run_id=self.run_id, seconds=hold)["restore_in"])
+        except BaseException as error:  # whatever it is, the host comes first
+            raise self._failed(error) from error
+        assert self.host is not None
+        assert self.build is not None
+        born = ready["born"]
+        launch = born.get("invocation") or "{boot_id}:{pid}:{start}".format(**born["main"])
+        return Staged(self.run_id, self.build, self.spec, self.host, survey, ready["seconds"], launch)
+
+    def rehearse(self) -> Ended:
+        """Take production down and put it back: everything but the candidate.
+
+        Raises:
+            StageFailed: it was refused, or the way down broke off.
+        """
+        self.spec["candidate"] = None
+        try:
+            survey = self._open()
+            self._take_down(survey, {"build_id": "", "tree": ""})
+        except BaseException as error:
+            raise self._failed(error) from error
+        with self.session.step("restore", changed=True):
+            return restore(self.session, self.run_id, "rehearsal over")
+
+    def _open(self) -> dict[str, Any]:
+        session = self.session
+        with session.step("open", changed=False):
+            answer = session.call("open", "open", run_id=self.run_id, spec=self.spec, owner=owner_record("stage"))
+            self.spec = answer["spec"]
+            session.granted(answer)
+        with session.step("facts", changed=False):
+            facts = session.call("look", "facts", spec=self.spec, run_id=self.run_id)
+        self.host = host_facts(self.loaded.playbook.host.address, facts["host"])
+        with session.step("preflight", changed=False):
+            if reasons := refusals(self.spec, facts):
+                raise Refused(reasons, next=f"stager doctor {self.loaded.path}")
+        self.tree_whole = bool(facts.get("candidate", {}).get("tree_whole", True))
+        survey = facts["survey"]
+        return {"units": survey["units"], "along": survey["along"], "alone": survey["alone"]}
+
+    def _prepare(self) -> dict[str, Any]:
+        session, release = self.session, self.release
+        if release and not self.tree_whole:
+            with session.step("upload", changed=False, note=f"{len(release.manifest)} files"):
+                session.call("lay", "upload", run_id=self.run_id, tree=release.key, begin=True)
+                for batch in release.batches():
+                    session.call("lay", "upload", run_id=self.run_id, tree=release.key, files=batch)
+        with session.step("prepare", changed=False):
+            manifest = list(release.manifest) if release else []
+            told = session.call("prepare", "prepare", run_id=self.run_id, manifest=manifest)
+        own = {entry["path"] for entry in manifest}
+        self.build = identify(
+            self.loaded.playbook.candidate,
+            tree=[TreeEntry(**entry) for entry in told["manifest"] if entry["path"] in own],
+            models=[ModelFile(path=model["path"], sha256=model["sha256"]) for model in told["models"]],
+            prepared=[Distribution(**entry) for entry in told["distributions"]],
+        )
+        key = release.key if release else ""
+        return {"build_id": self.build.build_id, "tree": key, "manifest_sha256": digest(told["manifest"])}
+
+    def _take_down(self, survey: dict[str, Any], build: dict[str, Any]) -> None:
+        self.changed = True  # from here on a failure is restored, not released
+        with self.session.step("production down", changed=True):
+            args = {"survey": survey, "build": build, "may_miss": ["boot"]}
+            self.session.call("take_down", "production down", run_id=self.run_id, **args)
+
+    def _launch(self, secrets: Mapping[str, str]) -> dict[str, Any]:
+        with self.session.step("launch", changed=True):
+            told: dict[str, Any] = self.session.call(
+                "launch", "launch", run_id=self.run_id, tree=self.tree_folder, secrets=dict(secrets)
+            )
+        return told
+
+    def _failed(self, error: BaseException) -> StageFailed:
+        """Put the host back as it was, as far as we still can, and say how that ended."""
+        ended = None
+        opened = self.session.onhost.fence is not None
+        if opened and not isinstance(error, ConnectionLost | Fenced):
+            try:
+                if self.changed:
+                    with self.session.step("restore", changed=True):
+                        ended = restore(self.session, self.run_id, f"staging failed: {_first_line(error)}")
+                else:
+                    self.session.call("release", "release", run_id=self.run_id, why=_first_line(error))
+            except StagerError as second:
+                error = second if isinstance(second, ConnectionLost) else error
+        build_id = self.build.build_id if self.build else None
+        return StageFailed(error, self.run_id if opened else "", self.host, build_id, ended)
+
+
+def host_facts(address: str, host: Mapping[str, Any]) -> HostFacts:
+    """What is recorded of the host beside every piece of evidence."""
+    gpus = tuple(host["gpus"])
+    return HostFacts(
+        address=address,
+        kernel=host["kernel"],
+        machine=host["machine"],
+        boot_id=host["boot_id"],
+        gpus=gpus,
+        driver=str(gpus[0].get("driver_version", "")) if gpus else "",
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
