@@ -15,7 +15,7 @@ StagerError                  1    a fault in stager itself
 │   ├── HostKeyRefused       10   key unknown, changed, or of another type
 │   └── LoginRefused         10   no key or agent was accepted
 ├── HostHeld                 11   another run holds the host
-├── Fenced                   11   our run was ended by the host's guard; a late change was refused
+│   └── Fenced               11   our run was ended by the host's guard; a late change was refused
 └── Stopped                  129, 130, 143   hung up, interrupted, terminated
 
 Every error says three things besides its message: its ``kind``, what became of the host, and
