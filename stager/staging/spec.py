@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stager.engines.base import Engine
-from stager.engines.catalog import engine_of
+from stager.staging.engine import engine_of
 from stager.loading import LoadedPlaybook
 from stager.models.playbook import Candidate, Playbook
 from stager.models.production import Healthy, Production, unit_name

@@ -1,0 +1,83 @@
+"""What is verified, from what staging or the host's journal knows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from stager.staging.engine import engine_of
+from stager.errors import InvalidFile, UsageError
+from stager.models.evidence import HostFacts
+from stager.models.playbook import Playbook
+from stager.models.source import Source
+from stager.probes.catalog import PROBES
+from stager.probes.target import Claims
+from stager.run.verify import Subject
+from stager.staging.stage import Staged
+
+
+def subject_of(playbook: Playbook, staged: Staged) -> Subject:
+    """The candidate that was just staged."""
+    return _subject(playbook, staged.run_id, staged.build.build_id, staged.launch, staged.host, staged.spec)
+
+
+def subject_attached(attached: Mapping[str, Any], host: HostFacts) -> tuple[Playbook, Subject]:
+    """The candidate of a run that somebody staged: the playbook is the journal's own, not today's file.
+
+    Raises:
+        UsageError: the run has no candidate to verify.
+    """
+    run_id, spec = str(attached["run_id"]), attached["spec"]
+    if not attached["launched"] or not spec.get("candidate"):
+        raise UsageError(f"Run {run_id} has no candidate that runs; there is nothing to verify.", next="stager status")
+    playbook = Source.parse(spec["playbook"], f"the playbook of run {run_id}").part(Playbook, ())
+    return playbook, _subject(playbook, run_id, attached["build"]["build_id"], str(attached["launch"]), host, spec)
+
+
+def _subject(
+    playbook: Playbook, run_id: str, build_id: str, launch: str, host: HostFacts, spec: Mapping[str, Any]
+) -> Subject:
+    candidate = playbook.candidate
+    return Subject(
+        run_id=run_id,
+        build_id=build_id,
+        launch=launch,
+        host=host,
+        port=int(spec["candidate"]["port"]),
+        engine=engine_of(candidate.engine),
+        model=candidate.model or "",
+        claims=Claims(slots=candidate.claims.slots, context=candidate.claims.context),
+    )
+
+
+def wanted_probes(playbook: Playbook, only: Iterable[str] = ()) -> dict[str, Mapping[str, Any]]:
+    """The probes to run, with the playbook's parameters; ``only`` may name some that it does not.
+
+    Raises:
+        UsageError: there is no such probe.
+        InvalidFile: the playbook names one that does not exist, or no probe at all is asked for.
+    """
+    names = tuple(only) or tuple(playbook.probes)
+    known = ", ".join(sorted(PROBES))
+    for name in names:
+        if name not in PROBES:
+            error = UsageError if name in tuple(only) else InvalidFile
+            raise error(f"There is no probe {name}; there are: {known}.", next="stager verify --help")
+    if not names:
+        raise InvalidFile(f"The playbook names no probes (probes: ...); there are: {known}.")
+    return {name: playbook.probes.get(name, {}) for name in names}
+
+
+def secrets_of(playbook: Playbook) -> dict[str, str]:
+    """The values of the playbook's secrets, from this process's environment.
+
+    Raises:
+        InvalidFile: one is not set here.
+    """
+    missing = [name for name in playbook.candidate.secrets if name not in os.environ]
+    if missing:
+        raise InvalidFile(
+            f"candidate/secrets: {', '.join(missing)} not set in this environment; their values are taken from it and written nowhere."
+        )
+    return {name: os.environ[name] for name in playbook.candidate.secrets}

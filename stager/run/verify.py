@@ -1,0 +1,140 @@
+"""Verifying: probes on a staged candidate, through the connection that carries the host's program; evidence kept."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stager.engines.base import Engine
+from stager.errors import StagerError
+from stager.evidence.store import Provenance, Store
+from stager.models.evidence import Evidence, HostFacts, Verdict
+from stager.probes.base import ProbeResult, run_probe
+from stager.probes.catalog import PROBES, suite_digest
+from stager.probes.target import Claims, MetronomeOrder, Target
+from stager.staging.session import Session
+
+BEAT_S = 5.0
+
+Told = Callable[[str, Evidence | None], None]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is verified: one launch of one build on one host."""
+
+    run_id: str
+    build_id: str
+    launch: str
+    host: HostFacts
+    port: int
+    engine: Engine
+    model: str
+    claims: Claims
+
+
+def verify(
+    session: Session,
+    subject: Subject,
+    probes: Mapping[str, Mapping[str, Any]],
+    store: Store,
+    told: Told = lambda probe, evidence: None,
+) -> list[Evidence]:
+    """Run probes one after the other and keep what each found.
+
+    Args:
+        session: the host, attached to the run: its lease is renewed from the same loop that runs the probes.
+        subject: the candidate.
+        probes: name to parameters, in order.
+        store: where evidence goes, attempt by attempt, as soon as it is there.
+        told: called with each probe's name as it begins, and with each piece of evidence.
+
+    Raises:
+        ConnectionLost: the link to the host broke.
+        Fenced: the run was ended on the host.
+    """
+    with session.host.forward(subject.port) as forward:
+        target = Target(
+            base_url=forward.url,
+            engine=subject.engine,
+            model=subject.model,
+            claims=subject.claims,
+            client="controller",
+            path=forward.path,
+            metronome=_metronome(session) if forward.path == "ssh-forward" else None,
+        )
+        return asyncio.run(_all(session, subject, target, probes, store, told))
+
+
+async def measure(session: Session, target: Target, name: str, parameters: Mapping[str, Any]) -> tuple[ProbeResult, ...]:
+    """Run one probe while giving the host signs of life from this same loop."""
+    probe = PROBES[name]
+    work = asyncio.ensure_future(run_probe(probe, target, probe.parameters.model_validate(dict(parameters), strict=False)))
+    try:
+        while not work.done():
+            await asyncio.wait({work}, timeout=BEAT_S)
+            session.onhost.beat()
+    except StagerError:
+        work.cancel()  # the host is gone or the run is over: nothing measured from now on would mean anything
+        with contextlib.suppress(asyncio.CancelledError):
+            await work
+        raise
+    return work.result()
+
+
+async def _all(
+    session: Session,
+    subject: Subject,
+    target: Target,
+    probes: Mapping[str, Mapping[str, Any]],
+    store: Store,
+    told: Told,
+) -> list[Evidence]:
+    found: list[Evidence] = []
+    for name, parameters in probes.items():
+        told(name, None)
+        with session.step(f"probe {name}", changed=False):
+            results = await measure(session, target, name, parameters)
+        for result in results:
+            evidence = store.add(result.finding, result.raw, _provenance(subject, name, result)).evidence
+            found.append(evidence)
+            told(name, evidence)
+    return found
+
+
+def _provenance(subject: Subject, name: str, result: ProbeResult) -> Provenance:
+    return Provenance(
+        probe=name,
+        probe_version=PROBES[name].version,
+        suite_digest=suite_digest(),
+        build_id=subject.build_id,
+        run_id=subject.run_id,
+        launch=subject.launch,
+        host=subject.host,
+        vantage=result.vantage,
+    )
+
+
+def _metronome(session: Session) -> Callable[[MetronomeOrder], contextlib.AbstractAsyncContextManager[str]]:
+    """Calibration sources on the host, reached over the same connection as the candidate."""
+
+    @contextlib.asynccontextmanager
+    async def start(order: MetronomeOrder) -> AsyncIterator[str]:
+        args = {"mode": str(order.mode), "step_ms": order.step_ms, "streams": order.streams, "seconds": order.seconds}
+        told = await asyncio.to_thread(session.onhost.call, "metronome", args)
+        with session.host.forward(int(told["port"])) as forward:
+            yield forward.url
+
+    return start
+
+
+def unproven(evidence: Sequence[Evidence]) -> list[str]:
+    """Return a sentence for each piece of evidence that does not pass."""
+    return [
+        f"{item.probe}/{item.claim} {item.verdict}: {item.reasons[0]}"
+        for item in evidence
+        if item.verdict is not Verdict.PASSED
+    ]

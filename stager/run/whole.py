@@ -1,0 +1,258 @@
+"""A whole run: stage, verify, cleanup. Cleanup always happens, and a record of everything is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from stager.clock import Clock
+from stager.staging.engine import engine_of
+from stager.errors import CandidateFailed, ConnectionLost, NotShown, StagerError, Stopped, gravest
+from stager.evidence.records import Records
+from stager.evidence.store import Store
+from stager.loading import LoadedPlaybook
+from stager.models.evidence import Evidence, HostFacts
+from stager.models.record import Baseline, RunRecord
+from stager.probes.target import Claims, Target
+from stager.run.subject import secrets_of, subject_of, wanted_probes
+from stager.run.verify import Told, measure, unproven, verify
+from stager.staging.cleanup import Ended, collect, restore
+from stager.staging.session import Session, open_session, quiet
+from stager.staging.stage import Staged, StageFailed, Staging
+
+
+@dataclass
+class Outcome:
+    """What a run came to, step by step."""
+
+    playbook: str
+    started_at: datetime
+    run_id: str = ""
+    build_id: str | None = None
+    host: HostFacts | None = None
+    evidence: list[Evidence] = field(default_factory=list)
+    baseline: list[Baseline] = field(default_factory=list)
+    ended: Ended | None = None
+    errors: list[StagerError] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    ended_at: datetime | None = None
+
+    @property
+    def code(self) -> int:
+        """The gravest of all that happened."""
+        return gravest([error.code for error in self.errors])
+
+    @property
+    def error(self) -> StagerError | None:
+        """The error of that code."""
+        return next((error for error in self.errors if error.code == self.code), None)
+
+    def record(self, session: Session) -> RunRecord:
+        """What is kept of it."""
+        assert self.host is not None
+        return RunRecord(
+            run_id=self.run_id,
+            build_id=self.build_id,
+            host=self.host,
+            playbook=self.playbook,
+            started_at=self.started_at,
+            ended_at=self.ended_at,
+            steps=tuple(session.steps),
+            evidence=tuple(self.evidence),
+            cleanup=self.ended.cleanup if self.ended else None,
+            exit_code=self.code,
+            baseline=tuple(self.baseline),
+            notes=tuple(self.notes),
+        )
+
+
+class Run:
+    """One whole run of one playbook.
+
+    Args:
+        loaded: the playbook.
+        home: ``$STAGER_HOME``.
+        clock: for the record's times.
+        listen: told of every step.
+        told: told of every probe and every piece of evidence.
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedPlaybook,
+        home: Path,
+        clock: Clock,
+        listen: Any = quiet,  # noqa: ANN401 -- Listener
+        told: Told = lambda probe, evidence: None,
+    ) -> None:
+        self.loaded = loaded
+        self.home = home
+        self.clock = clock
+        self.listen = listen
+        self.told = told
+        self.store = Store(home)
+        self.outcome = Outcome(loaded.playbook.name, clock.now())
+
+    def carry_out(self, *, baseline: Sequence[str] = ()) -> tuple[Outcome, RunRecord | None]:
+        """Stage, verify, clean up.
+
+        Args:
+            baseline: probes to run on production first, while it still serves.
+
+        Raises:
+            InvalidFile: a probe that does not exist, a secret that is not set; nothing was connected to.
+            Unreachable: no connection.
+        """
+        secrets, probes = secrets_of(self.loaded.playbook), wanted_probes(self.loaded.playbook)
+        with open_session(self.loaded.playbook.host, self.listen) as session:
+            try:
+                self._baseline(session, baseline)
+                staged = self._stage(session, secrets)
+                if staged:
+                    self._verify(session, staged, probes)
+            except BaseException as error:  # noqa: BLE001 -- whatever it is, cleanup comes first
+                self.outcome.errors.append(as_ours(error))
+            with undisturbed():
+                self._cleanup(session)
+            self.outcome.ended_at = self.clock.now()
+            record = self.outcome.record(session) if self.outcome.run_id and self.outcome.host else None
+        if record:
+            Records(self.home).save(record)
+        return self.outcome, record
+
+    def _stage(self, session: Session, secrets: Mapping[str, str]) -> Staged | None:
+        try:
+            staging = Staging(self.loaded, session, self.clock.now())
+            staged = staging.stage(secrets)
+        except StageFailed as failure:
+            self.outcome.run_id, self.outcome.build_id, self.outcome.host = failure.run_id, failure.build_id, failure.host
+            self.outcome.ended = failure.ended
+            self.outcome.errors.append(told_with_host(as_ours(failure.error), failure.ended, session.host.address))
+            self._note_end(session, failure.ended)
+            return None
+        self.outcome.run_id, self.outcome.build_id, self.outcome.host = staged.run_id, staged.build.build_id, staged.host
+        return staged
+
+    def _verify(self, session: Session, staged: Staged, probes: Mapping[str, Mapping[str, Any]]) -> None:
+        subject = subject_of(self.loaded.playbook, staged)
+        self.outcome.evidence += verify(session, subject, probes, self.store, self._keep)
+        if missing := unproven(self.outcome.evidence):
+            self.outcome.errors.append(NotShown("\n".join(missing), next=f"stager report {staged.run_id}"))
+
+    def _keep(self, probe: str, evidence: Evidence | None) -> None:
+        self.told(probe, evidence)
+
+    def _baseline(self, session: Session, names: Sequence[str]) -> None:
+        """Run probes on production while it serves: the same experiment, so that the candidate's numbers mean something."""
+        production, candidate = self.loaded.playbook.production, self.loaded.playbook.candidate
+        if not names or not production.ports:
+            return
+        with session.host.forward(production.ports[0]) as forward:
+            model = (production.healthy.model if production.healthy else None) or candidate.model or ""
+            target = Target(
+                base_url=forward.url,
+                engine=engine_of(candidate.engine),
+                model=model,
+                claims=Claims(),
+                path=forward.path,
+            )
+            for name in names:
+                with session.step(f"production: {name}", changed=False):
+                    parameters = self.loaded.playbook.probes.get(name, {})
+                    results = asyncio.run(measure(session, target, name, parameters))
+                service = f"port {production.ports[0]}"
+                self.outcome.baseline += [Baseline(service=service, probe=name, finding=r.finding) for r in results]
+
+    def _cleanup(self, session: Session) -> None:
+        if not self.outcome.run_id or self.outcome.ended or any(isinstance(e, ConnectionLost) for e in self.outcome.errors):
+            return
+        try:
+            with session.step("cleanup", changed=True):
+                self.outcome.ended = restore(session, self.outcome.run_id, "run over")
+            self._note_end(session, self.outcome.ended)
+            self._keep_journal(session)
+        except BaseException as error:  # noqa: BLE001 -- what we know of the host must still be told
+            self.outcome.errors.append(as_ours(error))
+
+    def _note_end(self, session: Session, ended: Ended | None) -> None:
+        error = ended.error(session.host.address) if ended else None
+        if error:
+            self.outcome.errors.append(error)
+
+    def _keep_journal(self, session: Session) -> None:
+        """Keep the host's journal beside the record, and taint evidence of a tree that changed while it ran."""
+        run_id, build_id = self.outcome.run_id, self.outcome.build_id
+        kept = collect(session, run_id)
+        keep_files(self.home, run_id, {"journal.jsonl": kept.journal, "output.log": kept.output})
+        placed = placed_manifest(kept.journal)
+        if build_id and placed and kept.manifest_sha256 and placed != kept.manifest_sha256:
+            why = "the release's files on the host changed while the candidate ran"
+            self.store.taint(build_id, run_id, why)
+            self.outcome.notes.append(f"evidence is tainted: {why}")
+        if not kept.chain_is_whole:
+            self.outcome.notes.append("the host's journal has been changed: its chain of digests is broken")
+
+
+def keep_files(home: Path, run_id: str, files: Mapping[str, str]) -> None:
+    """Write copies of a run's files beside its record."""
+    folder = home / "runs" / run_id
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def placed_manifest(journal: str) -> str:
+    """The digest of the release as it was when the candidate started, from the host's journal."""
+    for line in journal.splitlines():
+        record = json.loads(line) if line.startswith("{") and line.endswith("}") else {}
+        if record.get("step") == "build":
+            return str(record.get("manifest_sha256", ""))
+    return ""
+
+
+def as_ours(error: BaseException) -> StagerError:
+    """Any exception as an error of ours; one that is nobody's is a fault, raised again where it can be written down."""
+    if isinstance(error, StagerError):
+        return error
+    if isinstance(error, KeyboardInterrupt):
+        return Stopped(signal.SIGINT)
+    if not isinstance(error, Exception):
+        raise error
+    fault = StagerError(f"{type(error).__name__}: {error}")
+    fault.__cause__ = error
+    return fault
+
+
+def told_with_host(error: StagerError, ended: Ended | None, address: str) -> StagerError:
+    """Say with an error of staging what became of the host since."""
+    if ended is not None:
+        error.host_state = f"{ended.words}; production {'as before' if ended.cleanup.production_as_before else 'is not as before'}"
+        if isinstance(error, CandidateFailed) and not error.next:
+            error.next = f"stager show {ended.run_id}"
+    return error
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let cleanup be followed to its end: HUP and TERM wait, and so does Ctrl-C until it is pressed three times."""
+    pressed = 0
+
+    def count(signum: int, frame: object) -> None:
+        nonlocal pressed
+        pressed += 1
+        if pressed >= 3:
+            raise Stopped(signum, host_state="the host goes on restoring by itself", next="stager status")
+
+    before = {signum: signal.signal(signum, count) for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for signum, old in before.items():
+            signal.signal(signum, old)
