@@ -10,6 +10,7 @@ What a client reads of it is the client's and the path's own doing. It speaks ju
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sys
 import time
@@ -83,10 +84,8 @@ class Metronome:
 
     async def _play(self, mine: Round) -> None:
         """Wait for the round to fill, then emit it."""
-        try:
+        with contextlib.suppress(asyncio.TimeoutError):  # then it begins with those who came
             await asyncio.wait_for(mine.full.wait(), PATIENCE)
-        except asyncio.TimeoutError:
-            pass  # it begins with those who came
         self.waiting = None
         for writer, _, _ in mine.joined:
             begin_stream(writer)
