@@ -2,7 +2,7 @@
 
 A chain starts at a limit's own default. What callers pass comes next, then every clamp (``min``) of it, then the
 origin of each bound the clamp compares with, followed in the same way. The smallest number that is not replaced on
-the way wins.
+the way wins; zero and less mean "no limit of its own" in every engine read, and never win.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ class BatchDefaults:
 
     def _roots(self) -> Iterator[tuple[Function, Parameter]]:
         for function, parameter in capacity_parameters(self.project):
-            if parameter.default is not None or any(
-                constant(self.project, function, store.value) is not None or store.value.shape == "call"
-                for store in self._clamps(function, parameter)
-            ):
+            if function.name == "forward":
+                continue  # how many rows one pass takes, not how many requests run
+            value = constant(self.project, function, parameter.default)
+            if (value is not None and value > 0) or self._clamps(function, parameter):
                 yield function, parameter
 
     def _parameter(self, function: Function, parameter: Parameter, depth: int) -> Iterator[_Site]:
@@ -142,8 +142,11 @@ class BatchDefaults:
                 words = f"passed by the call of {call.name}"
                 yield _Site(call.name, function.path, value.line, "call", _text(value), value.number, words)
             return
+        plain = value.shape in {"name", "item"}
         for name in _names(value):
             base, _, last = name.rpartition(".")
+            if not plain and not is_capacity(last) and last not in self.flags:
+                continue  # arithmetic is followed only into names that are limits themselves
             if not base:
                 scope = next((s for s in self.project.scopes(function) if any(p.name == last for p in s.parameters)), None)
                 if scope is not None:
@@ -225,8 +228,9 @@ class BatchDefaults:
         if value is None and not _narrows(store.value):
             return None
         how = "clamp" if _narrows(store.value) else _how(store)
-        if how == "origin" and store.value.number is None:
-            return None
+        literal = store.value.number or 0
+        if how == "origin" and (store.how == "name" or scope.name != "__init__" or literal < 1):
+            return None  # a local variable, a copy of an argument, or a counter that starts at nothing
         text = f"{store.name} = {_text(store.value)}"
         return _Site(store.name, store.path, store.line, how, text, value, f"sets {store.name}")
 
@@ -259,12 +263,12 @@ def _text(value: Value | None) -> str:
 
 def _ordered(limit: str, sites: list[_Site]) -> Iterator[BatchDefault]:
     """Number a chain's places and mark the smallest that nothing replaces."""
-    known = [site.value for site in sites if site.value is not None and not site.replaced]
-    least = min(known, default=None)
-    marked = False
+    known = [site for site in sites if site.value is not None and site.value > 0 and not site.replaced]
+    least = min((site.value for site in known if site.value is not None), default=None)
+    smallest = [site for site in known if site.value == least]
+    winner = next((site for site in smallest if site.how == "flag"), smallest[0] if smallest else None)
     for order, site in enumerate(sites, 1):
-        wins = not marked and least is not None and site.value == least and not site.replaced
-        marked = marked or wins
+        wins = site is winner
         yield BatchDefault(
             name=site.name,
             file=site.file,

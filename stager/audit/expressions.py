@@ -85,7 +85,7 @@ class Expressions:
     def _attribute(self, node: ast.Attribute, function: Function, looped: bool) -> Value:
         self.module.attribute_reads.setdefault(node.attr, node.lineno)
         name = dotted(node)
-        base = self.read(node.value, function, looped=looped)
+        base = self.read(node.value, function, looped=looped, consumed="chained")
         if name:
             return Value("name", node.lineno, name=name, children=() if base.shape == "name" else (base,))
         return Value("Attribute", node.lineno, name=f".{node.attr}", text=self.text(node), children=(base,))

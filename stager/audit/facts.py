@@ -76,6 +76,16 @@ class Event:
 
 
 @dataclass(slots=True, eq=False)
+class Branch:
+    """A condition, the lines of its body, and whether the body ends the work (return, raise, break)."""
+
+    test: Value
+    line: int
+    last: int
+    ends: bool
+
+
+@dataclass(slots=True, eq=False)
 class Parameter:
     """One parameter of a function, with the text of its annotation."""
 
@@ -100,7 +110,7 @@ class Function:
     decorators: list[Value] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     returns: list[Value] = field(default_factory=list)
-    branches: list[tuple[str, Value, int]] = field(default_factory=list)
+    branches: list[Branch] = field(default_factory=list)
     aliases: dict[str, list[str]] = field(default_factory=dict)
     reads: set[str] = field(default_factory=set)
 

@@ -64,13 +64,20 @@ def constant(project: Project, function: Function, value: Value | None, depth: i
         inner = value.children[-1]
         text = inner.constant
         return int(text) if isinstance(text, str) and text.isdigit() else constant(project, function, inner, depth - 1)
+    if value.shape == "BoolOp" or (value.shape == "call" and value.terminal in {"unwrap", "coalesce"}):
+        return constant(project, function, value.children[-1], depth - 1) if value.children else None
+    if value.shape == "IfExp":
+        branches = [constant(project, function, child, depth - 1) for child in value.children[1:]]
+        return min((branch for branch in branches if branch is not None), default=None)
     if value.shape != "name" or "." in value.name:
         return None
     for scope in project.scopes(function):
         found = next((p for p in scope.parameters if p.name == value.name), None)
         if found is not None:
             return constant(project, scope, found.default, depth - 1)
-    stores = [s for s in project.stores_named.get(value.name, ()) if s.path == function.path and s.how == "name"]
+    scopes = {scope.qualname for scope in project.scopes(function)} | {"<body>"}
+    named = project.stores_named.get(value.name, ())
+    stores = [s for s in named if s.path == function.path and s.how == "name" and s.function in scopes]
     if len(stores) == 1:
         return constant(project, function, stores[0].value, depth - 1)
     return _imported(project, function, value.name, depth)

@@ -7,7 +7,7 @@ import warnings
 from pathlib import PurePosixPath
 
 from stager.audit.expressions import Expressions, dotted
-from stager.audit.facts import Class, Event, Function, Module, Parameter, Store, Value
+from stager.audit.facts import Branch, Class, Event, Function, Module, Parameter, Store, Value
 
 _Def = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -204,7 +204,7 @@ class _Reader:
         self.block(node.body, function, looped=looped)
         ends = any(event.kind == "end" for event in function.events[before:])
         ends = ends or any(isinstance(child, ast.Raise | ast.Return | ast.Break) for child in node.body)
-        function.branches.append(("ends" if ends else "goes on", test, node.lineno))
+        function.branches.append(Branch(test, node.lineno, node.body[-1].end_lineno or node.lineno, ends))
         self.block(node.orelse, function, looped=looped)
 
     def imports(self, node: ast.Import | ast.ImportFrom) -> None:

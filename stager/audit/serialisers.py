@@ -215,9 +215,10 @@ class Serialisers:
 
     def _interrupts(self, function: Function) -> None:
         """A branch that ends the work because somebody else waits for the lock."""
-        for outcome, test, line in function.branches:
+        for branch in function.branches:
+            test, line = branch.test, branch.line
             asked = next((value for value in test.walk() if value.shape == "call" and value.terminal == "locked"), None)
-            if outcome != "ends" or asked is None:
+            if not branch.ends or asked is None:
                 continue
             call = self.generation.first(function)
             if call is None:
