@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 
-from tests.lab.rig import production
+from tests.lab.rig import clock, pids, production
 from tests.lab.rig.engine import lay_engine
 from tests.lab.rig.machine import Machine
 from tests.lab.rig.nspawn import until
+from tests.lab.rig.place import LAB
 from tests.lab.rig.production import MARKER, Service, lay
+from tests.lab.rig.slots import Slots
 from tests.lab.rig.state import StateDisk
 
 pytestmark = pytest.mark.lab
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def test_a_host_is_a_real_systemd_machine(machine: Machine) -> None:
@@ -278,6 +284,56 @@ def test_stubborn_production_is_stubborn(machine: Machine) -> None:
     machine.write("/run/llama/wake", "")
     until(lambda: prod.answers(c), "the path unit to start the service", 5)
     assert not prod.answers(a)
+
+
+def test_a_stepped_clock_moves_the_wall_clock_alone(machines) -> None:
+    """A running process sees the wall clock jump by an hour, while its boot-time clock and its sleeps stay true."""
+    (machine,) = machines(1, suite="trixie")
+    clock.fake(machine)
+    machine.write("/run/watch", "")
+    script = "import time\nwhile True: print(time.time(), time.clock_gettime(7), flush=True); time.sleep(.05)"
+    machine.sh("systemd-run", "--unit=watch", "-p", "StandardOutput=file:/run/watch", "python3", "-uc", script)
+    last = lambda: [float(word) for word in machine.read("/run/watch").splitlines()[-2].split()]  # noqa: E731
+    until(lambda: machine.read("/run/watch").count("\n") > 3, "the watch to tick", 5)
+
+    for seconds in (3600, -3600):
+        clock.step(machine, seconds)
+        until(lambda seconds=seconds: abs(last()[0] - time.time() - seconds) < 2, "the wall clock to jump", 5)
+        assert abs(last()[1] - time.clock_gettime(time.CLOCK_BOOTTIME)) < 2
+    assert abs(float(machine.ssh("python3 -c 'import time; print(time.time())'").stdout) - time.time() + 3600) < 2
+
+
+def test_a_host_with_few_pids_reuses_them(machine: Machine) -> None:
+    """With a small pid_max of its own a host gives a dead process's pid to a new one, and this machine's stays."""
+    before = pids.PID_MAX.read_text()
+    pids.limit(machine, 700)
+    script = "echo $$; i=0; while [ $i -lt 800 ]; do /bin/true; i=$((i+1)); done; sh -c 'echo $$'"
+
+    numbers = [int(line) for line in machine.sh("sh", "-c", script).stdout.split()]
+
+    assert max(numbers) < 700
+    assert pids.PID_MAX.read_text() == before
+
+
+def test_a_dead_sessions_hosts_are_swept() -> None:
+    """A session that was killed leaves a running host; the next session ends it and removes all it had."""
+    code = (
+        "import sys, time; from tests.lab.rig.slots import Slots; from tests.lab.rig.machine import Machine\n"
+        "with Slots() as slots: print(Machine(slots.take()).name, flush=True); time.sleep(600)"
+    )
+    env = {**os.environ, "STAGER_LAB_DIR": str(LAB)}
+    argv = [sys.executable, "-c", code]
+    with subprocess.Popen(argv, cwd=REPOSITORY, env=env, stdout=subprocess.PIPE, text=True) as session:
+        assert session.stdout
+        name = session.stdout.readline().strip()
+        session.kill()
+    folder = LAB / "hosts" / name
+    assert (folder / "root").is_mount()
+
+    with Slots():
+        assert not folder.exists()
+    assert name not in Path("/proc/mounts").read_text()
+    assert not Path(f"/sys/class/net/ve-{name}").exists()
 
 
 @pytest.mark.engine

@@ -20,12 +20,12 @@ STARTED = time.monotonic()
 class Work:
     """Counts what is in flight (`busy`) and what generates right now (`active`)."""
 
-    def __init__(self, slots):
+    def __init__(self, slots: int) -> None:
         self.slots = threading.BoundedSemaphore(slots)
         self.lock = threading.Lock()
         self.waiting = self.active = self.served = 0
 
-    def add(self, **changes):
+    def add(self, **changes: int) -> None:
         with self.lock:
             for name, change in changes.items():
                 setattr(self, name, getattr(self, name) + change)
@@ -33,17 +33,17 @@ class Work:
 
 class Answer(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    options = None
-    work = None
+    options: argparse.Namespace
+    work: Work
 
-    def log_message(self, *_):
+    def log_message(self, *_: object) -> None:
         pass
 
-    def well(self):
+    def well(self) -> bool:
         options = self.options
         return not (options.never_healthy or (options.sick_if and os.path.exists(options.sick_if)))
 
-    def do_GET(self):
+    def do_GET(self) -> None:
         if self.path == "/health":
             body = {
                 "ok": self.well(), "busy": self.work.waiting + self.work.active > 0, "active": self.work.active,
@@ -56,7 +56,7 @@ class Answer(BaseHTTPRequestHandler):
         else:
             self.reply(404, {"error": {"message": "no such path"}})
 
-    def do_POST(self):
+    def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
         if self.path != "/v1/chat/completions":
             return self.reply(404, {"error": {"message": "no such path"}})
@@ -71,7 +71,7 @@ class Answer(BaseHTTPRequestHandler):
             finally:
                 self.work.add(active=-1, served=1)
 
-    def whole(self, count):
+    def whole(self, count: int) -> None:
         time.sleep(count * self.options.step)
         message = {"role": "assistant", "content": "tock " * count}
         choice = {"index": 0, "message": message, "finish_reason": "length"}
@@ -79,7 +79,7 @@ class Answer(BaseHTTPRequestHandler):
             200, {"object": "chat.completion", "model": self.options.model, "choices": [choice], "usage": usage(count)}
         )
 
-    def stream(self, count):
+    def stream(self, count: int) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
@@ -94,12 +94,12 @@ class Answer(BaseHTTPRequestHandler):
         except OSError:  # the client went: so does its work
             return
 
-    def event(self, choice, **more):
+    def event(self, choice: dict[str, object], **more: object) -> None:
         data = dict(object="chat.completion.chunk", model=self.options.model, choices=[choice], **more)
         self.wfile.write(b"data: " + json.dumps(data).encode() + b"\n\n")
         self.wfile.flush()
 
-    def reply(self, status, body):
+    def reply(self, status: int, body: dict[str, object]) -> None:
         data = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -108,11 +108,11 @@ class Answer(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
 
-def usage(count):
+def usage(count: int) -> dict[str, int]:
     return {"prompt_tokens": 1, "completion_tokens": count, "total_tokens": count + 1}
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--host", default="127.0.0.1")
