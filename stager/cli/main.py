@@ -19,6 +19,18 @@ from stager.errors import UNKNOWN, UNTOUCHED, StagerError, Stopped, UsageError
 
 #: Command name -> where it is. One line a command; its module is imported when the command is used.
 COMMANDS: dict[str, str] = {
+    "doctor": "stager.cli.doctor:doctor",
+    "rehearse": "stager.cli.rehearse:rehearse",
+    "plan": "stager.cli.plan:plan",
+    "stage": "stager.cli.stage:stage",
+    "verify": "stager.cli.verify:verify",
+    "logs": "stager.cli.logs:logs",
+    "extend": "stager.cli.extend:extend",
+    "cleanup": "stager.cli.cleanup:cleanup",
+    "run": "stager.cli.run:run",
+    "status": "stager.cli.status:status",
+    "runs": "stager.cli.runs:runs",
+    "show": "stager.cli.show:show",
     "context": "stager.cli.context:context",
 }
 

@@ -41,7 +41,9 @@ class Progress:
         elif kind == "armed":
             held = [leg["leg"] for leg in event["legs"] if leg["armed"]]
             missing = [f"{leg['leg']} ({leg['why']})" for leg in event["legs"] if not leg["armed"]]
-            self.output.say(f"    guard legs: {', '.join(held)}" + (f"; missing: {'; '.join(missing)}" if missing else ""))
+            self.output.say(
+                f"    guard legs: {', '.join(held)}" + (f"; missing: {'; '.join(missing)}" if missing else "")
+            )
 
     def told(self, probe: str, evidence: Evidence | None) -> None:
         """Tell a piece of evidence as it comes."""

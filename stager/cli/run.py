@@ -25,9 +25,7 @@ from stager.loading import load_playbook
 from stager.run.whole import Run
 
 
-@command(
-    InvalidFile, Refused, CandidateFailed, NotShown, LeftForPerson, NotRestored, Unreachable, HostHeld, Stopped
-)
+@command(InvalidFile, Refused, CandidateFailed, NotShown, LeftForPerson, NotRestored, Unreachable, HostHeld, Stopped)
 @click.argument("playbook", type=click.Path())
 @click.option("--baseline", multiple=True, metavar="PROBE", help="First run this probe on production, while it serves.")
 def run(output: Output, playbook: str, baseline: tuple[str, ...]) -> int:
@@ -37,7 +35,9 @@ def run(output: Output, playbook: str, baseline: tuple[str, ...]) -> int:
     """
     loaded = load_playbook(playbook)
     progress = Progress(output)
-    outcome, record = Run(loaded, stager_home(), SystemClock(), progress.listen, progress.told).carry_out(baseline=baseline)
+    outcome, record = Run(loaded, stager_home(), SystemClock(), progress.listen, progress.told).carry_out(
+        baseline=baseline
+    )
     if record is None:
         assert outcome.error is not None
         raise outcome.error

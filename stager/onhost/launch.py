@@ -13,7 +13,7 @@ import os
 import pwd
 import signal
 import sys
-from typing import Any, Dict, List, NoReturn, Optional, Tuple
+from typing import Any, Dict, List, NoReturn, Optional
 
 from . import candidate, clocks, gpu, processes
 from .faults import CandidateFailed, Refused
@@ -234,11 +234,7 @@ def main(path: str) -> NoReturn:
         sys.exit(127)
 
 
-def seen(born: Dict[str, Any]) -> Tuple[str, str]:
-    """What names the running candidate: its InvocationID, or boot id with pid and start time."""
+def name_of(born: Dict[str, Any]) -> str:
+    """What names the one start of the candidate: its InvocationID, or boot id, pid and start time."""
     main_process = born.get("main") or {}
-    return str(born.get("invocation", "")), "%s:%s:%s" % (
-        main_process.get("boot_id"),
-        main_process.get("pid"),
-        main_process.get("start"),
-    )
+    return str(born.get("invocation") or "%(boot_id)s:%(pid)s:%(start)s" % main_process)

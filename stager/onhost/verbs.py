@@ -301,23 +301,22 @@ def forget(run: Run) -> None:
 
 
 def attach(channel: Channel, args: Args) -> Any:
-    """Take an open run over: whoever held its fence before can change nothing any more."""
+    """Take a run over: whoever held its fence before can change nothing any more. ``over`` is the verdict of a run that ended."""
     run = named(channel.state, args["run_id"])
     ledger = Ledger(run)
-    if ledger.verdict():
-        raise Fault("run %s is over: %s" % (run.run_id, ledger.verdict()["step"]), kind_of="over")  # type: ignore[index]
-    if not legs.guard_lives(run) and not ledger.open():
-        raise Fault("run %s is over: it was released" % run.run_id)
     number = fence.grant(run)
     channel.take(run, number)
-    placed = ledger.journal.last("note", "build") or {}
+    launched = ledger.launched()
+    born = (launched[1] or {}).get("born") if launched else None
     return {
         "run_id": run.run_id,
         "fence": number,
         "spec": ledger.spec,
         "owner": ledger.opened["owner"],
-        "build": placed,
-        "launched": ledger.launched() is not None,
+        "build": ledger.journal.last("note", "build") or {},
+        "launched": born is not None,
+        "launch": launch.name_of(born) if born else "",
+        "over": ledger.verdict(),
         "restore_in": lease.seconds_left(run),
     }
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from stager.staging.engine import engine_of
 from stager.errors import InvalidFile, UsageError
 from stager.models.evidence import HostFacts
 from stager.models.playbook import Playbook
@@ -14,6 +13,7 @@ from stager.models.source import Source
 from stager.probes.catalog import PROBES
 from stager.probes.target import Claims
 from stager.run.verify import Subject
+from stager.staging.engine import engine_of
 from stager.staging.stage import Staged
 
 

@@ -69,10 +69,14 @@ def verify(
         return asyncio.run(_all(session, subject, target, probes, store, told))
 
 
-async def measure(session: Session, target: Target, name: str, parameters: Mapping[str, Any]) -> tuple[ProbeResult, ...]:
+async def measure(
+    session: Session, target: Target, name: str, parameters: Mapping[str, Any]
+) -> tuple[ProbeResult, ...]:
     """Run one probe while giving the host signs of life from this same loop."""
     probe = PROBES[name]
-    work = asyncio.ensure_future(run_probe(probe, target, probe.parameters.model_validate(dict(parameters), strict=False)))
+    work = asyncio.ensure_future(
+        run_probe(probe, target, probe.parameters.model_validate(dict(parameters), strict=False))
+    )
     try:
         while not work.done():
             await asyncio.wait({work}, timeout=BEAT_S)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from stager.clock import Clock
-from stager.staging.engine import engine_of
 from stager.errors import CandidateFailed, ConnectionLost, NotShown, StagerError, Stopped, gravest
 from stager.evidence.records import Records
 from stager.evidence.store import Store
@@ -24,6 +23,7 @@ from stager.probes.target import Claims, Target
 from stager.run.subject import secrets_of, subject_of, wanted_probes
 from stager.run.verify import Told, measure, unproven, verify
 from stager.staging.cleanup import Ended, collect, restore
+from stager.staging.engine import engine_of
 from stager.staging.session import Session, open_session, quiet
 from stager.staging.stage import Staged, StageFailed, Staging
 
@@ -125,6 +125,7 @@ class Run:
             record = self.outcome.record(session) if self.outcome.run_id and self.outcome.host else None
         if record:
             Records(self.home).save(record)
+            keep_files(self.home, record.run_id, {"playbook.yaml": self.loaded.text})
         return self.outcome, record
 
     def _stage(self, session: Session, secrets: Mapping[str, str]) -> Staged | None:
@@ -132,12 +133,20 @@ class Run:
             staging = Staging(self.loaded, session, self.clock.now())
             staged = staging.stage(secrets)
         except StageFailed as failure:
-            self.outcome.run_id, self.outcome.build_id, self.outcome.host = failure.run_id, failure.build_id, failure.host
+            self.outcome.run_id, self.outcome.build_id, self.outcome.host = (
+                failure.run_id,
+                failure.build_id,
+                failure.host,
+            )
             self.outcome.ended = failure.ended
             self.outcome.errors.append(told_with_host(as_ours(failure.error), failure.ended, session.host.address))
             self._note_end(session, failure.ended)
             return None
-        self.outcome.run_id, self.outcome.build_id, self.outcome.host = staged.run_id, staged.build.build_id, staged.host
+        self.outcome.run_id, self.outcome.build_id, self.outcome.host = (
+            staged.run_id,
+            staged.build.build_id,
+            staged.host,
+        )
         return staged
 
     def _verify(self, session: Session, staged: Staged, probes: Mapping[str, Mapping[str, Any]]) -> None:
@@ -171,7 +180,11 @@ class Run:
                 self.outcome.baseline += [Baseline(service=service, probe=name, finding=r.finding) for r in results]
 
     def _cleanup(self, session: Session) -> None:
-        if not self.outcome.run_id or self.outcome.ended or any(isinstance(e, ConnectionLost) for e in self.outcome.errors):
+        if (
+            not self.outcome.run_id
+            or self.outcome.ended
+            or any(isinstance(e, ConnectionLost) for e in self.outcome.errors)
+        ):
             return
         try:
             with session.step("cleanup", changed=True):
@@ -233,7 +246,9 @@ def as_ours(error: BaseException) -> StagerError:
 def told_with_host(error: StagerError, ended: Ended | None, address: str) -> StagerError:
     """Say with an error of staging what became of the host since."""
     if ended is not None:
-        error.host_state = f"{ended.words}; production {'as before' if ended.cleanup.production_as_before else 'is not as before'}"
+        error.host_state = (
+            f"{ended.words}; production {'as before' if ended.cleanup.production_as_before else 'is not as before'}"
+        )
         if isinstance(error, CandidateFailed) and not error.next:
             error.next = f"stager show {ended.run_id}"
     return error

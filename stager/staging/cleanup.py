@@ -28,11 +28,17 @@ class Ended:
         if self.code == 9:
             held = self.words == "held"
             said = "; ".join(self.trouble) or self.words
-            state = "production stays down until the foreign marker is gone; the guard stays armed" if held else "production is NOT as it was"
+            state = (
+                "production stays down until the foreign marker is gone; the guard stays armed"
+                if held
+                else "production is NOT as it was"
+            )
             return NotRestored(f"Run {self.run_id}: {said}.", host_state=state, next=f"stager status {address}")
         if self.code == 8:
             left = "; ".join(f"{entry.path or entry.what} {entry.why}" for entry in self.cleanup.left)
-            return LeftForPerson(f"Run {self.run_id}: production is back; left for you: {left}.", next=f"stager show {self.run_id}")
+            return LeftForPerson(
+                f"Run {self.run_id}: production is back; left for you: {left}.", next=f"stager show {self.run_id}"
+            )
         return None
 
 
@@ -59,7 +65,9 @@ def ended_from(run_id: str, verdict: Mapping[str, Any]) -> Ended:
         production_as_before=verdict["production_as_before"],
         downtime_seconds=verdict["downtime_seconds"],
     )
-    return Ended(run_id, verdict["step"], int(verdict["code"]), cleanup, tuple(verdict["trouble"]), tuple(verdict["units"]))
+    return Ended(
+        run_id, verdict["step"], int(verdict["code"]), cleanup, tuple(verdict["trouble"]), tuple(verdict["units"])
+    )
 
 
 def restore(session: Session, run_id: str, reason: str) -> Ended:

@@ -32,18 +32,40 @@ def plan_steps(spec: Mapping[str, Any], *, with_candidate: bool = True, tree_who
     ]
     if with_candidate:
         if candidate["tree"] and not tree_whole:
-            steps.append(PlannedStep("upload", f"release {candidate['tree'][:12]} laid on the host", "removed unless it became whole"))
+            steps.append(
+                PlannedStep(
+                    "upload", f"release {candidate['tree'][:12]} laid on the host", "removed unless it became whole"
+                )
+            )
         commands = "; ".join(" ".join(argv) for argv in candidate["prepare"])
-        steps.append(PlannedStep("prepare", f"{commands or 'nothing to prepare'}; tree read-only and digested: the build's name"))
+        steps.append(
+            PlannedStep("prepare", f"{commands or 'nothing to prepare'}; tree read-only and digested: the build's name")
+        )
     steps.append(PlannedStep("arm", "legs lease, cap and boot armed and read back", "disarmed"))
     steps.append(PlannedStep("drain", _drain(production["drain"])))
-    steps += [PlannedStep("marker", f"raise {m['path']}", "cleared if mtime, size, inode and digest are ours") for m in spec["markers"]]
-    steps += [PlannedStep("stop", f"stop watchdog {name}", "started after production is healthy") for name in production["watchdog_names"]]
-    steps += [PlannedStep("stop", f"stop service {name}", f"started; {_healthy(production['healthy'])}") for name in production["service_names"]]
+    steps += [
+        PlannedStep("marker", f"raise {m['path']}", "cleared if mtime, size, inode and digest are ours")
+        for m in spec["markers"]
+    ]
+    steps += [
+        PlannedStep("stop", f"stop watchdog {name}", "started after production is healthy")
+        for name in production["watchdog_names"]
+    ]
+    steps += [
+        PlannedStep("stop", f"stop service {name}", f"started; {_healthy(production['healthy'])}")
+        for name in production["service_names"]
+    ]
     if with_candidate:
         port = candidate["port"] or "a free port"
-        steps.append(PlannedStep("launch", f"{' '.join(candidate['argv'])} on {candidate['bind']}:{port}", _stop(candidate)))
-        steps.append(PlannedStep("ready", f"a real token within {candidate['ready']['timeout']:g}s, from a listener that is the candidate's own"))
+        steps.append(
+            PlannedStep("launch", f"{' '.join(candidate['argv'])} on {candidate['bind']}:{port}", _stop(candidate))
+        )
+        steps.append(
+            PlannedStep(
+                "ready",
+                f"a real token within {candidate['ready']['timeout']:g}s, from a listener that is the candidate's own",
+            )
+        )
     return steps
 
 

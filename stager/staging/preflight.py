@@ -122,11 +122,15 @@ def warnings(spec: Spec, facts: Facts) -> list[str]:
     if facts["legs"]["boot"]:
         found.append(f"leg boot is missing: {facts['legs']['boot']}; a reboot in mid-run would need `stager cleanup`.")
     if not spec["production"]["healthy"]:
-        found.append("production/healthy is not given: production counts as restored when its units run, whatever they answer.")
+        found.append(
+            "production/healthy is not given: production counts as restored when its units run, whatever they answer."
+        )
     if not spec["production"]["drain"]:
         found.append("production/drain is not given: requests under way are cut off by the stop.")
     if facts["survey"].get("along"):
         found.append(f"a stop takes along, and the restore brings back: {', '.join(facts['survey']['along'])}.")
     if dragged := facts["survey"].get("dragged"):
-        found.append(f"a start would drag in what does not run now ({', '.join(dragged)}); production is started without it.")
+        found.append(
+            f"a start would drag in what does not run now ({', '.join(dragged)}); production is started without it."
+        )
     return found

@@ -78,7 +78,9 @@ def _entry(root: Path, path: Path) -> dict[str, str]:
     if path.is_symlink():
         target = path.readlink()
         if target.is_absolute() or root not in (path.parent / target).resolve().parents:
-            raise InvalidFile(f"{path} is a link that leads out of the release ({target}); it would mean nothing there.")
+            raise InvalidFile(
+                f"{path} is a link that leads out of the release ({target}); it would mean nothing there."
+            )
         return {"path": name, "mode": "120000", "sha256": hashlib.sha256(str(target).encode()).hexdigest()}
     if not path.is_file():
         raise InvalidFile(f"{path} is neither a file, a folder nor a link; a release holds nothing else.")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from stager.engines.base import Engine
-from stager.staging.engine import engine_of
 from stager.loading import LoadedPlaybook
 from stager.models.playbook import Candidate, Playbook
 from stager.models.production import Healthy, Production, unit_name
 from stager.models.template import fill
+from stager.staging.engine import engine_of
 
 #: Folders on the host by the names that the playbook uses; the host fills them in where only it knows them.
 HOME, TREE = "{home}", "{tree}"

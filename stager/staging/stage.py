@@ -42,7 +42,9 @@ class StageFailed(Exception):
         ended: how the restore ended; None where nothing had been changed or nothing is known.
     """
 
-    def __init__(self, error: BaseException, run_id: str, host: HostFacts | None, build_id: str | None, ended: Ended | None) -> None:
+    def __init__(
+        self, error: BaseException, run_id: str, host: HostFacts | None, build_id: str | None, ended: Ended | None
+    ) -> None:
         super().__init__(str(error))
         self.error = error
         self.run_id = run_id
@@ -54,12 +56,12 @@ class StageFailed(Exception):
 class Staging:
     """One staging under way: what is known so far, so that a failure at any point can be told and undone."""
 
-    def __init__(self, loaded: LoadedPlaybook, session: Session, now: datetime) -> None:
+    def __init__(self, loaded: LoadedPlaybook, session: Session, now: datetime, *, with_release: bool = True) -> None:
         self.loaded = loaded
         self.session = session
         self.run_id = new_run_id(now)
         self.release: Release | None = (
-            read_release(loaded.release, loaded.playbook.candidate.prepare) if loaded.release else None
+            read_release(loaded.release, loaded.playbook.candidate.prepare) if loaded.release and with_release else None
         )
         key = self.release.key if self.release else ""
         port = loaded.playbook.candidate.port
@@ -89,7 +91,9 @@ class Staging:
             ready = self._launch(secrets)
             if hold is not None:
                 with self.session.step("hold", changed=False):
-                    self.session.expect(self.session.call("hold", "hold", run_id=self.run_id, seconds=hold)["restore_in"])
+                    self.session.expect(
+                        self.session.call("hold", "hold", run_id=self.run_id, seconds=hold)["restore_in"]
+                    )
         except BaseException as error:  # whatever it is, the host comes first
             raise self._failed(error) from error
         assert self.host is not None

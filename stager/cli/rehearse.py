@@ -1,0 +1,41 @@
+"""``stager rehearse``: everything but the candidate."""
+
+from __future__ import annotations
+
+import click
+
+from stager.cli.command import command
+from stager.cli.ending import show_cleanup
+from stager.cli.output import Output
+from stager.cli.progress import Progress
+from stager.clock import SystemClock
+from stager.errors import HostHeld, InvalidFile, LeftForPerson, NotRestored, Refused, Stopped, Unreachable
+from stager.loading import load_playbook
+from stager.run.whole import as_ours, told_with_host
+from stager.staging.session import open_session
+from stager.staging.stage import StageFailed, Staging
+
+
+@command(InvalidFile, Refused, LeftForPerson, NotRestored, Unreachable, HostHeld, Stopped)
+@click.argument("playbook", type=click.Path())
+def rehearse(output: Output, playbook: str) -> int:
+    """Take production down and up again under the guard, without a candidate.
+
+    Says what the downtime was: what a night's run will cost, and proof that this host comes back.
+    """
+    loaded = load_playbook(playbook, check_files=False)
+    progress = Progress(output)
+    address = loaded.playbook.host.address
+    with open_session(loaded.playbook.host, progress.listen) as session:
+        staging = Staging(loaded, session, SystemClock().now(), with_release=False)
+        try:
+            ended = staging.rehearse()
+        except StageFailed as failure:
+            raise told_with_host(as_ours(failure.error), failure.ended, address) from failure
+    show_cleanup(output, ended.words, ended.cleanup)
+    if error := ended.error(address):
+        raise error
+    output.emit(
+        {"run_id": ended.run_id, "cleanup": ended.cleanup.document(), "steps": [s.document() for s in session.steps]}
+    )
+    return 0

@@ -1,0 +1,54 @@
+"""``stager runs``: what happened, a line a run."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+from rich.table import Table
+
+from stager.cli.command import command
+from stager.cli.home import stager_home
+from stager.cli.output import Output
+from stager.evidence.records import Records
+from stager.models.evidence import Verdict
+from stager.models.record import RunRecord
+
+
+@command()
+@click.option(
+    "--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M"]), help="Only runs begun since then (local)."
+)
+def runs(output: Output, since: datetime | None) -> int:
+    """List this controller's runs, newest last."""
+    records = [r for r in Records(stager_home()).all() if since is None or r.started_at >= since.astimezone()]
+    table = Table("run", "host", "build", "playbook", "shown", "production", "exit", box=None, pad_edge=False)
+    for record in records:
+        table.add_row(
+            record.run_id,
+            record.host.address,
+            (record.build_id or "none")[:12],
+            record.playbook,
+            shown(record),
+            production(record),
+            "open" if record.exit_code is None else str(record.exit_code),
+        )
+    output.show(table if records else "no runs yet")
+    output.emit({"runs": [record.document() for record in records]})
+    return 0
+
+
+def shown(record: RunRecord) -> str:
+    """How many of the claims looked at were shown."""
+    passed = sum(item.verdict is Verdict.PASSED for item in record.evidence)
+    return f"{passed} of {len(record.evidence)}" if record.evidence else "nothing"
+
+
+def production(record: RunRecord) -> str:
+    """How production was left, in a few words."""
+    if record.cleanup is None:
+        return "not known"
+    if not record.cleanup.production_as_before:
+        return "NOT as before"
+    down = record.cleanup.downtime_seconds
+    return "as before" + (f", {down:.1f} s down" if down else "")

@@ -1,0 +1,49 @@
+"""``stager verify``: run probes on a staged candidate."""
+
+from __future__ import annotations
+
+import click
+
+from stager.cli.command import command
+from stager.cli.ending import show_evidence
+from stager.cli.home import stager_home
+from stager.cli.output import Output
+from stager.cli.progress import Progress
+from stager.errors import InvalidFile, NotRestored, NotShown, Unreachable
+from stager.evidence.records import Records
+from stager.evidence.store import Store
+from stager.run.attached import attach_open, host_of
+from stager.run.subject import subject_attached, wanted_probes
+from stager.run.verify import unproven
+from stager.run.verify import verify as run_probes
+from stager.staging.session import open_session
+
+
+@command(InvalidFile, NotShown, NotRestored, Unreachable)
+@click.argument("run")
+@click.option("--probe", "probes", multiple=True, metavar="NAME", help="Only this probe; may be given several times.")
+def verify(output: Output, run: str, probes: tuple[str, ...]) -> int:
+    """Run probes on a staged candidate and keep the evidence.
+
+    RUN is a run's id or its beginning. The lease is taken back while probes run; what `stage --hold` promised stays.
+    """
+    home = stager_home()
+    run_id, spec = host_of(home, run)
+    record = Records(home).load(run_id)
+    progress = Progress(output)
+    with open_session(spec, progress.listen) as session:
+        attached = attach_open(session, run_id)
+        playbook, subject = subject_attached(attached, record.host)
+        wanted = wanted_probes(playbook, probes)
+        evidence = run_probes(session, subject, wanted, Store(home), progress.told)
+        record = record.model_copy(
+            update={"evidence": (*record.evidence, *evidence), "steps": (*record.steps, *session.steps)}
+        )
+        Records(home).save(record)
+    show_evidence(output, record.model_copy(update={"evidence": tuple(evidence)}))
+    missing = unproven(evidence)
+    document = {"run_id": run_id, "build_id": record.build_id, "evidence": [item.document() for item in evidence]}
+    output.emit(document | {"exit_code": NotShown.exit_code if missing else 0})
+    for sentence in missing:
+        output.warn(f"stager: {sentence}")
+    return NotShown.exit_code if missing else 0
