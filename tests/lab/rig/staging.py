@@ -10,6 +10,7 @@ from typing import Any
 from .production import MARKER, MODEL, SERVER, Production
 
 CANDIDATE_PORT = 18080
+WATCHING = ("watchdog.service",)  # reads the marker before it acts
 HEALTH = "/health"
 
 
@@ -24,7 +25,7 @@ def playbook(folder: Path, production: Production, *, name: str = "tiny-batch4",
     shutil.copyfile(SERVER, release / "serve.py")
     kind = {
         "path": MARKER, "content": "", "mode": "0644", "means": "production is down for maintenance",
-        "obeyed_by": list(production.watchdogs),
+        "obeyed_by": [*(each.name for each in production.services if MARKER in each.text()), *WATCHING],
     }  # fmt: skip
     (folder / "markers").mkdir(exist_ok=True)
     (folder / "markers" / "maintenance.yaml").write_text(json.dumps(kind))
@@ -52,6 +53,7 @@ def sections_of(production: Production) -> dict[str, dict[str, Any]]:
                 "limit": f"{HEALTH}#/batch_limit",
             },
             "port": CANDIDATE_PORT, "claims": {"slots": 4}, "ready": {"timeout": "20s"}, "stop": {"grace": "2s"},
+            "limits": {"runtime": "5m"},
         },
         "production": {
             "manager": "systemd", "services": production.names, "watchdogs": list(production.watchdogs),
