@@ -362,10 +362,3 @@ def test_the_real_engine_runs_on_a_host(engine_machine: Machine) -> None:
     print(f"generating {seconds:.1f} s after its start, {resident} MiB resident, {len(events)} events")
     assert "".join(event["choices"][0]["delta"].get("content") or "" for event in events if event["choices"]).strip()
     assert resident < 1024
-
-
-def test_the_environment_is_nobodys(home) -> None:
-    """A test's HOME is an empty folder of its own, and no ssh agent can be reached."""
-    assert list(home.iterdir()) == []
-    assert "SSH_AUTH_SOCK" not in os.environ
-    assert os.environ["STAGER_HOME"].startswith(str(home))
