@@ -34,6 +34,9 @@ MOST_FAKED = 0.15
 STEP_RANGE = (2.0, 60.0)
 
 _TICKS = 40
+
+#: A path that joins streams does so every time; one hiccup of a busy machine does not. So a bad reading is repeated.
+_ATTEMPTS = 3
 _LATENCY_ASKS = 11
 _LIMITS = Limits(connect=5.0, idle=10.0, total=30.0)
 
@@ -60,6 +63,7 @@ class Calibration:
     time_sliced: float | None
     tokens: int
     events_per_second: float | None
+    sliced_attempts: int = 1
 
     def document(self) -> dict[str, Any]:
         """JSON-ready form for ``vantage.calibration``."""
@@ -92,12 +96,17 @@ async def calibrate(target: Target, streams: int, step_ms: float) -> Calibration
         NoSource: a source did not start.
     """
     step_ms = min(max(step_ms, STEP_RANGE[0]), STEP_RANGE[1])
-    seconds = 20.0 + 4 * _TICKS * step_ms / 1000
+    seconds = 30.0 + 6 * _TICKS * step_ms / 1000
     async with _source(target, MetronomeOrder(Mode.LOCK_STEP, step_ms, streams, seconds)) as url:
         latency = await path_latency(url)
         even, rate = await _listen(url, streams)
+    sliced: list[list[int]] = []
     async with _source(target, MetronomeOrder(Mode.TIME_SLICED, step_ms, streams, seconds)) as url:
-        sliced, _ = await _listen(url, streams)
+        for attempt in range(1, _ATTEMPTS + 1):
+            again, _ = await _listen(url, streams)
+            sliced = min(sliced or again, again, key=_faked)
+            if _faked(sliced) <= MOST_FAKED:
+                break
     deviations = tick_deviations(even)
     lock_step, time_sliced = co_arrival(even), co_arrival(sliced)
     return Calibration(
@@ -111,7 +120,14 @@ async def calibrate(target: Target, streams: int, step_ms: float) -> Calibration
         time_sliced=time_sliced and time_sliced[0],
         tokens=sum(map(len, even)) + sum(map(len, sliced)),
         events_per_second=rate,
+        sliced_attempts=attempt,
     )
+
+
+def _faked(arrivals: list[list[int]]) -> float:
+    """The co-arrival read for a time-sliced source; 1 where it could not be read."""
+    found = co_arrival(arrivals)
+    return found[0] if found else 1.0
 
 
 async def path_latency(base_url: str, path: str = "/health") -> float | None:

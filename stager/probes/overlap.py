@@ -52,7 +52,7 @@ class OverlapParameters(Model):
     time_limit_s: Annotated[float, Field(gt=0)] | None = None
 
 
-class Overlap:
+class OverlapProbe:
     """N streams released together, a single stream before and after, a gauge sampled meanwhile."""
 
     name = "overlap"

@@ -71,12 +71,12 @@ def _measure(judgement: Judgement, data: OverlapData, span: Shared, at_once: int
 
 def _fewer(judgement: Judgement, data: OverlapData, at_once: int) -> None:
     """Fewer than N at once: a refutation, if each stream was long against the waits before first tokens."""
-    longest_wait = max((c.ttft for c in data.controls if c.ttft is not None), default=0.0) * data.streams
-    lengths = [(t[-1] - t[0]) / 1e9 for t in data.control_timing.arrivals if len(t) > 1]
-    if lengths and longest_wait > min(lengths):
+    prefills = min((c.ttft for c in data.controls if c.ttft is not None), default=0.0) * data.streams
+    lengths = [(times[-1] - times[0]) / 1e9 for times in data.timing.arrivals if times]
+    if lengths and prefills > min(lengths):
         judgement.hinder(
             f"only {at_once} of {data.streams} streams generated at once, but {data.streams} prefills one after "
-            f"the other take {longest_wait:.2f} s and a stream lasts {min(lengths):.2f} s: ask for more tokens"
+            f"the other take {prefills:.2f} s and the shortest stream lasts {min(lengths):.2f} s: ask for more tokens"
         )
         return
     words = "one after the other" if at_once == 1 else f"at most {at_once} at once"
