@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 
-from stager.models.words import ago, short, span
 from stager.models.evidence import Evidence, Measurement
 from stager.models.exhibit import Exhibit
 from stager.models.policy import Bound, Policy, RequiredClaim
+from stager.models.words import ago, short, span
 
 #: Clocks of controller and reader may differ by so much before a time in the future is a reason.
 CLOCK_SKEW = timedelta(minutes=5)

@@ -29,3 +29,13 @@ def resolve(prefix: str, names: Iterable[str], what: str, listing: str) -> str:
         shown = ", ".join(name[: len(prefix) + 8] for name in found[:5])
         raise UsageError(f"{len(found)} {what}s begin with {prefix}: {shown}. Type more of it.", next=listing)
     raise UsageError(f"There is no {what} here that begins with {prefix or 'nothing'}.", next=listing)
+
+
+def resolve_build(prefix: str, known: Iterable[str]) -> str:
+    """Return the build meant; one written in full is meant even where nothing is known of it.
+
+    Raises:
+        UsageError: no known build begins so, or several do.
+    """
+    full = len(prefix) == 64 and set(prefix) <= set("0123456789abcdef")
+    return prefix if full else resolve(prefix, known, "build", "stager evidence list")

@@ -6,7 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from stager.errors import InvalidFile
-from stager.evidence.signers import parse_signers
+from stager.evidence.signers import Signer, parse_signers
 from stager.models.policy import Policy
 from stager.models.source import read
 
@@ -45,3 +45,17 @@ def read_policy(text: str, name: str) -> Policy:
 def default_text() -> str:
     """Return the default policy as it is shipped, with its comments."""
     return files("stager.evidence").joinpath(DEFAULT).read_text(encoding="utf-8")
+
+
+def signers_file(path: Path) -> list[Signer]:
+    """Read an allowed_signers file.
+
+    Raises:
+        InvalidFile: it cannot be read, or a line of it is none.
+    """
+    try:
+        return parse_signers(path.read_text(encoding="utf-8").splitlines())
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidFile(f"{path}: the allowed signers cannot be read ({error}).") from error
+    except InvalidFile as error:
+        raise InvalidFile(f"{path}: {error.message}") from error

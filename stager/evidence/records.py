@@ -10,10 +10,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from stager.errors import StagerError
-from stager.evidence.files import alone_in, make_folder, replace
+from stager.evidence.files import alone_in, make_folder, replace, sha256_of, write_new
 from stager.evidence.lookup import resolve
-from stager.evidence.places import safe_run
+from stager.evidence.places import raw_name, safe_run
+from stager.evidence.reading import pack, unpack
 from stager.models.base import canonical_json
+from stager.models.evidence import RawSamples
 from stager.models.record import RunRecord
 
 
@@ -47,6 +49,22 @@ class Records:
             first = error.errors()[0]
             where = "/".join(str(part) for part in first["loc"])
             raise StagerError(f"The record {path} is damaged: {where}: {first['msg']}.") from error
+
+    def keep_raw(self, run_id: str, raw: bytes) -> RawSamples:
+        """Keep raw samples that belong to a run but to no build (production's own), beside the record."""
+        folder = self.root / safe_run(run_id)
+        make_folder(folder)
+        packed = pack(raw)
+        samples = RawSamples(file=raw_name(sha256_of(packed)), sha256=sha256_of(packed))
+        if not (folder / samples.file).exists():
+            write_new(folder / samples.file, packed)
+        return samples
+
+    def raw(self, run_id: str, samples: RawSamples) -> bytes | None:
+        """Return raw samples kept beside a record; None where they are gone or were changed."""
+        path = self.root / safe_run(run_id) / raw_name(samples.sha256)
+        content = path.read_bytes() if path.is_file() else b""
+        return unpack(content) if sha256_of(content) == samples.sha256 else None
 
     def ids(self) -> list[str]:
         """Return the ids of all runs, oldest first (they sort by time)."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from stager.models.words import ago, short
 from stager.models.evidence import Evidence, Verdict
 from stager.models.exhibit import Exhibit, Unreadable
 from stager.models.policy import RequiredClaim
+from stager.models.words import ago, short
 
 _ENDED = {
     Verdict.PASSED: "passed",

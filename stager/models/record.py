@@ -9,7 +9,7 @@ from pydantic import Field
 
 from stager.models.answer import GateAnswer
 from stager.models.base import Model
-from stager.models.evidence import Evidence, Finding, HostFacts, Sha256, Text
+from stager.models.evidence import Evidence, Finding, HostFacts, RawSamples, Sha256, Text
 
 
 class Step(Model):
@@ -41,11 +41,15 @@ class Cleanup(Model):
 
 
 class Baseline(Model):
-    """The same experiment on the production that was there before; it belongs to no build and no gate reads it."""
+    """The same experiment on the production that was there before; it belongs to no build and no gate reads it.
+
+    ``raw`` names the raw samples beside the record, where they were kept.
+    """
 
     service: Text
     probe: Text
     finding: Finding
+    raw: RawSamples | None = None
 
 
 class RunRecord(Model):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stager.models.words import short, span
 from stager.models.evidence import Verdict
 from stager.models.verdicts import combine
+from stager.models.words import short, span
 
 
 @pytest.mark.parametrize(

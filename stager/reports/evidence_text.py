@@ -1,0 +1,91 @@
+"""The evidence store for people: a list, one document in full, the outcome of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from stager.models.exhibit import Exhibit, Unreadable
+from stager.models.words import ago, short
+from stager.reports.figures import visible
+from stager.reports.table import block, verdict_text
+
+
+def exhibit_list(exhibits: Sequence[Exhibit], now: datetime) -> RenderableType:
+    """Return one line for each attempt."""
+    if not exhibits:
+        return Text("No evidence here yet.")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("digest", "build", "claim", "#", "verdict", "n", "run", "when", "fault"):
+        table.add_column(column, overflow="fold", justify="right" if column in {"#", "n"} else "left")
+    for item in exhibits:
+        evidence = item.evidence
+        table.add_row(
+            item.sha256[:12],
+            evidence.build_id[:12],
+            visible(item.name),
+            str(evidence.attempt),
+            verdict_text(evidence.verdict),
+            str(evidence.sample_count),
+            visible(evidence.run_id),
+            ago(evidence.ended_at, now),
+            visible("; ".join(item.faults), "red"),
+        )
+    return table
+
+
+def exhibit_text(exhibit: Exhibit, width: int) -> RenderableType:
+    """Return one document in full: the five columns, then whose it is and where it was taken."""
+    evidence = exhibit.evidence
+    vantage = evidence.vantage
+    latency = "not measured" if vantage.path_latency_ms is None else f"{vantage.path_latency_ms:g} ms"
+    jitter = "not measured" if vantage.client_jitter_ms is None else f"{vantage.client_jitter_ms:g} ms"
+    facts = {
+        "document": exhibit.sha256,
+        "raw samples": f"{evidence.raw.file} ({short(evidence.raw.sha256)})",
+        "build": evidence.build_id,
+        "run": f"{evidence.run_id}, launch {evidence.launch or 'not recorded'}, attempt {evidence.attempt}",
+        "host": ", ".join(part for part in (evidence.host.address, evidence.host.kernel, evidence.host.driver) if part),
+        "vantage": f"{vantage.client}, {vantage.path}, path latency {latency}, client jitter {jitter}",
+        "suite": f"{short(evidence.suite_digest)}, {evidence.probe} version {evidence.probe_version}",
+        "parameters": ", ".join(f"{name} = {value}" for name, value in evidence.parameters.items()) or "none",
+        "taken": f"{evidence.started_at.isoformat()} to {evidence.ended_at.isoformat()}",
+    }
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in facts.items():
+        grid.add_row(name, visible(value))
+    faults = [visible(f"fault: {fault}", "bold red") for fault in exhibit.faults]
+    return Group(block(evidence, everything=True), Padding(grid, (0, 0, 0, 2)), *faults)
+
+
+def trouble_lines(troubles: Iterable[Unreadable]) -> list[str]:
+    """Return one line for each place that cannot be relied on."""
+    return [f"unreliable: {it.name} of build {short(it.build_id)}: {it.file}: {it.why}" for it in troubles]
+
+
+def verified_text(
+    exhibits: Sequence[Exhibit], faulty: Sequence[Exhibit], signed: Sequence[Mapping[str, Any]]
+) -> RenderableType:
+    """Return what a check found: how many documents hold, which do not, who signed what and when."""
+    lines = [Text(f"{len(exhibits) - len(faulty)} of {len(exhibits)} documents hold, raw samples included.")]
+    for item in faulty:
+        lines += [visible(f"{item.name} attempt {item.evidence.attempt}: {fault}", "red") for fault in item.faults]
+    for statement in signed:
+        covers = f", {len(statement['documents'])} documents" if statement["documents"] else ""
+        lines.append(
+            visible(
+                f"signed by {statement['principals']} ({statement['fingerprint']})"
+                f"{' at ' + statement['made_at'] if statement['made_at'] else ''}: {statement['file'].name}, "
+                f"build {short(statement['build_id'])}{covers}"
+            )
+        )
+    return Group(*lines)

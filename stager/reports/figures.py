@@ -1,0 +1,66 @@
+"""How one figure is written: a value with its unit, short enough for a table, never rounder than it was measured."""
+
+from __future__ import annotations
+
+import re
+
+from rich.text import Text
+
+from stager.models.evidence import Evidence, Finding, Measurement
+
+#: Units that say nothing a reader does not see from the name.
+_SILENT = {"count", "bool", "text", "ratio", ""}
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def visible(text: str, style: str = "") -> Text:
+    """Return words that may be a server's for a terminal: no markup, and control characters shown, not obeyed."""
+    return Text(_CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text), style=style)
+
+
+def figure(measurement: Measurement) -> str:
+    """Return a measurement as text: ``4``, ``1.75 s``, ``yes``, ``not measured``."""
+    text = value(measurement.value)
+    return text if measurement.unit in _SILENT or measurement.value is None else f"{text} {measurement.unit}"
+
+
+def value(raw: float | int | bool | str | None) -> str:
+    """Return a bare value as text; floats with four significant digits."""
+    if raw is None:
+        return "not measured"
+    if isinstance(raw, bool):
+        return "yes" if raw else "no"
+    if isinstance(raw, float):
+        return f"{raw:,.0f}" if abs(raw) >= 10_000 else f"{raw:.4g}"
+    return f"{raw:,}" if isinstance(raw, int) and abs(raw) >= 10_000 else str(raw)
+
+
+def label(name: str) -> str:
+    """Return a measurement's name as words."""
+    return name.replace("_", " ")
+
+
+def ended_because(finding: Finding) -> str:
+    """Return why sampling ended, with the finish reasons of the streams counted: ``… (4 x length)``."""
+    counts: dict[str, int] = {}
+    for stream in finding.termination.streams:
+        word = stream.error or stream.finish_reason or "no finish reason"
+        counts[word] = counts.get(word, 0) + 1
+    streams = ", ".join(f"{count} x {word}" for word, count in counts.items())
+    return f"{finding.termination.reason} ({streams})" if streams else finding.termination.reason
+
+
+def claim_name(evidence: Evidence) -> str:
+    """Return ``probe/claim``, with the attempt from the second on."""
+    again = f" (attempt {evidence.attempt})" if evidence.attempt > 1 else ""
+    return f"{evidence.probe}/{evidence.claim}{again}"
+
+
+def seconds(amount: float) -> str:
+    """Return a time a step took."""
+    if amount < 1:
+        return f"{amount * 1000:.0f} ms"
+    if amount < 120:
+        return f"{amount:.1f} s"
+    return f"{amount / 60:.1f} min"

@@ -1,0 +1,27 @@
+"""A comparison for people."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from stager.reports.figures import visible
+from stager.reports.side import Comparison
+
+
+def side_text(comparison: Comparison) -> RenderableType:
+    """Return the two columns as a table, below every warning."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("claim", overflow="fold")
+    for name in ("", comparison.left, comparison.right, "change"):
+        table.add_column(name, overflow="fold", justify="right" if name == "change" else "left")
+    for claim, rows in groupby(comparison.rows, key=lambda row: row.claim):
+        for number, row in enumerate(rows):
+            style = "bold" if row.left != row.right else ""
+            cells = (visible(row.what, "dim"), visible(row.left, style), visible(row.right, style), visible(row.change))
+            table.add_row(visible(claim if number == 0 else ""), *cells)
+        table.add_section()
+    return Group(*(visible(f"! {warning}", "yellow") for warning in comparison.warnings), table)
