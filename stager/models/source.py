@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -72,6 +73,39 @@ class Source:
         if value is None or found:
             raise invalid(found)
         return value
+
+    def named_parts(self, models: Mapping[str, type[BaseModel]], at: Path) -> dict[str, BaseModel]:
+        """Validate a free section whose keys are names (probes), each with a model of its own.
+
+        Args:
+            models: name -> what stands under it.
+            at: the section's path.
+
+        Raises:
+            InvalidFile: with every unknown name and every complaint about the others at once.
+        """
+        section = self.at(at)
+        names = list(section) if isinstance(section, dict) else []
+        found = [complaint for name in names for complaint in self.unknown(name, models, (*at, name))]
+        parts: dict[str, BaseModel] = {}
+        for name in names:
+            if name in models:
+                part, wrong = self.check(models[name], (*at, name))
+                found += wrong
+                if part is not None:
+                    parts[name] = part
+        if found:
+            raise invalid(found)
+        return parts
+
+    def unknown(self, name: str, known: Iterable[str], at: Path) -> list[Complaint]:
+        """Return a complaint, with the nearest known name, if a name at a path is none of those known."""
+        names = sorted(known)
+        if name in names:
+            return []
+        near = get_close_matches(name, names, n=1)
+        hint = f"did you mean `{near[0]}`?" if near else ""
+        return [self.complaint(at, f"one of {', '.join(names)}", f"`{name}`", hint)]
 
     def at(self, path: Path) -> Any:  # noqa: ANN401 - whatever the text holds
         """Return the plain value at a path, checked or not; None where there is none."""

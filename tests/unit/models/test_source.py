@@ -135,3 +135,23 @@ def test_a_long_value_is_cut() -> None:
     """A complaint stays on a line or two whatever was written."""
     (found,) = complaints(f"{{name: x, inner: {{n: {'y' * 5000}}}}}")
     assert len(found) < 200
+
+
+def test_a_section_of_names_is_checked_against_one_model_each() -> None:
+    """Unknown names and wrong parameters of known ones come at once, with the file's lines and the nearest name."""
+    source = Source.parse("probes:\n  inner: {n: 2}\n  innr: {}\n  outer: {nmae: x}\n", "f")
+    with pytest.raises(InvalidFile) as caught:
+        source.named_parts({"inner": Inner, "outer": Outer}, ("probes",))
+    assert [line.partition(": expected")[0] for line in str(caught.value).splitlines()] == [
+        "f:3:3: probes/innr",
+        "f:4:3: probes/outer/name",
+        "f:4:11: probes/outer/nmae",
+    ]
+    assert "(did you mean `inner`?)" in str(caught.value)
+
+
+def test_a_right_section_of_names_becomes_its_models() -> None:
+    """Each name has its own validated parameters; an absent section has none."""
+    source = Source.parse("probes: {inner: {n: 2}}", "f")
+    assert source.named_parts({"inner": Inner}, ("probes",)) == {"inner": Inner(n=2)}
+    assert source.named_parts({"inner": Inner}, ("absent",)) == {}
