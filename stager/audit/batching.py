@@ -8,10 +8,10 @@ the way wins; zero and less mean "no limit of its own" in every engine read, and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from stager.audit.facts import Function, Parameter, Store, Value
-from stager.audit.findings import BatchDefault
+from stager.audit.findings import BatchDefault, How
 from stager.audit.limits import Flag, capacity_flags, capacity_parameters, constant
 from stager.audit.project import Project
 from stager.audit.vocabulary import SEMAPHORES, is_capacity
@@ -26,7 +26,7 @@ class _Site:
     name: str
     file: str
     line: int
-    how: str
+    how: How
     text: str
     value: int | float | None
     why: str
@@ -148,7 +148,9 @@ class BatchDefaults:
             if not plain and not is_capacity(last) and last not in self.flags:
                 continue  # arithmetic is followed only into names that are limits themselves
             if not base:
-                scope = next((s for s in self.project.scopes(function) if any(p.name == last for p in s.parameters)), None)
+                scope = next(
+                    (s for s in self.project.scopes(function) if any(p.name == last for p in s.parameters)), None
+                )
                 if scope is not None:
                     yield from self._parameter(scope, next(p for p in scope.parameters if p.name == last), depth - 1)
                     continue
@@ -196,7 +198,7 @@ class BatchDefaults:
             value = constant(self.project, scope, store.value)
             text = f"{store.base + '.' if store.base else ''}{name} = {_text(store.value)}"
             if store.value.number is not None or store.value.shape != "name":
-                how = "clamp" if _narrows(store.value) else _how(store)
+                how: How = "clamp" if _narrows(store.value) else _how(store)
                 yield _Site(name, store.path, store.line, how, text, value, f"sets {name}")
             yield from self._origin(scope, store.value, depth - 1, None)
 
@@ -209,9 +211,9 @@ class BatchDefaults:
                     yield f"option {flag.spelling}", site
         for module in self.project.modules:
             for store in module.stores:
-                site = self._single(store)
-                if site is not None:
-                    yield f"{store.owner + '.' if store.owner else ''}{store.name}", site
+                single = self._single(store)
+                if single is not None:
+                    yield f"{store.owner + '.' if store.owner else ''}{store.name}", single
 
     def _single(self, store: Store) -> _Site | None:
         scope = self.project.local(store.path, store.function)
@@ -227,7 +229,7 @@ class BatchDefaults:
         value = constant(self.project, scope, store.value)
         if value is None and not _narrows(store.value):
             return None
-        how = "clamp" if _narrows(store.value) else _how(store)
+        how: How = "clamp" if _narrows(store.value) else _how(store)
         literal = store.value.number or 0
         if how == "origin" and (store.how == "name" or scope.name != "__init__" or literal < 1):
             return None  # a local variable, a copy of an argument, or a counter that starts at nothing
@@ -235,8 +237,8 @@ class BatchDefaults:
         return _Site(store.name, store.path, store.line, how, text, value, f"sets {store.name}")
 
 
-def _how(store: Store) -> str:
-    if any(each.shape == "call" and each.terminal in {"getenv"} or "environ" in each.name for each in store.value.walk()):
+def _how(store: Store) -> How:
+    if any(each.terminal == "getenv" or "environ" in each.name for each in store.value.walk()):
         return "environment"
     if store.how == "field":
         return "config"
@@ -276,7 +278,7 @@ def _ordered(limit: str, sites: list[_Site]) -> Iterator[BatchDefault]:
             why=site.why + (f"; the smallest of this chain, so {least} wins" if wins and len(sites) > 1 else "") + ".",
             limit=limit,
             order=order,
-            how=site.how,  # type: ignore[arg-type]
+            how=site.how,
             text=site.text,
             value=site.value,
             replaced=site.replaced,

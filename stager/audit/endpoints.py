@@ -11,7 +11,9 @@ from stager.audit.vocabulary import CAPACITY_FIELD, HEALTH_FIELD, HEALTH_PATH
 
 _DECORATORS = frozenset({"get", "route", "api_route", "view"})
 _REGISTERS = frozenset({"add_get", "add_route", "add_api_route", "add_url_rule", "get", "route", "Route"})
-_RESPONSES = frozenset({"json_response", "JSONResponse", "ORJSONResponse", "UJSONResponse", "jsonify", "dumps", "Response"})
+_RESPONSES = frozenset(
+    {"json_response", "JSONResponse", "ORJSONResponse", "UJSONResponse", "jsonify", "dumps", "Response"}
+)
 _DEPTH = 4
 
 
@@ -94,9 +96,8 @@ def _sent(function: Function, path: str) -> Iterator[Value]:
     for event in function.events:
         inside = branch.line < event.line <= branch.last
         if event.kind == "call" and event.value is not None and inside:
-            if event.value.terminal in _RESPONSES or "send" in event.value.terminal or "write" in event.value.terminal:
-                yield event.value
-            elif event.value.consumed == "statement":
+            word = event.value.terminal
+            if word in _RESPONSES or "send" in word or "write" in word or event.value.consumed == "statement":
                 yield event.value
 
 
@@ -122,8 +123,13 @@ def _keys(
         return
     if value.shape != "call":
         return
-    if value.terminal in _RESPONSES or value.terminal.startswith(("send", "_send", "write", "encode", "dump", "model_dump")):
-        for child in [*value.children, *(inner for key, inner in value.keywords if key in {"content", "data", "body", "()"})]:
+    if value.terminal in _RESPONSES or value.terminal.startswith(
+        ("send", "_send", "write", "encode", "dump", "model_dump")
+    ):
+        for child in [
+            *value.children,
+            *(inner for key, inner in value.keywords if key in {"content", "data", "body", "()"}),
+        ]:
             for each in child.walk() if child.shape != "dict" else [child]:
                 if each.shape in {"dict", "name"} or (each.shape == "call" and each is not value):
                     yield from _keys(project, function, each, prefix, depth - 1)
@@ -144,7 +150,9 @@ def _keys(
             yield from _keys(project, callee, inner, prefix, depth - 1)
 
 
-def _built(project: Project, function: Function, name: str, prefix: str, depth: int) -> Iterator[tuple[str, Value, Function]]:
+def _built(
+    project: Project, function: Function, name: str, prefix: str, depth: int
+) -> Iterator[tuple[str, Value, Function]]:
     """Follow a local variable: what it was assigned, and the keys that were added to it."""
     module = project.by_path[function.path]
     for store in module.stores:

@@ -187,7 +187,9 @@ class Expressions:
             left = node.left
             if isinstance(left, ast.Constant) and isinstance(left.value, str):
                 self.module.key_reads.setdefault(left.value, left.lineno)
-        keep = consumed if isinstance(node, ast.IfExp | ast.Starred | ast.List | ast.Tuple) or "handed" in consumed else ""
+        keep = (
+            consumed if isinstance(node, ast.IfExp | ast.Starred | ast.List | ast.Tuple) or "handed" in consumed else ""
+        )
         children: list[Value] = []
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
@@ -201,7 +203,9 @@ class Expressions:
                 return Value("constant", node.lineno, constant=-number)
         if shape == "BinOp" and isinstance(node, ast.BinOp):
             shape = type(node.op).__name__
-        text = self.text(node) if shape not in {"Starred", "Slice", "FormattedValue"} and hasattr(node, "lineno") else ""
+        text = (
+            self.text(node) if shape not in {"Starred", "Slice", "FormattedValue"} and hasattr(node, "lineno") else ""
+        )
         return Value(shape, node.lineno, text=text, children=tuple(children[:_MOST_ITEMS]))
 
     def _comprehension(self, node: ast.comprehension, function: Function, *, looped: bool) -> list[Value]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stager.audit.endpoints import Answer, answers
 from stager.audit.facts import Function
 from stager.audit.findings import Field, Place
-from stager.audit.limits import flags
+from stager.audit.limits import Flag, flags
 from stager.audit.project import Project
 from stager.audit.provenance import Origin, Provenance
 from stager.audit.serialisers import made
@@ -13,7 +13,7 @@ from stager.audit.serialisers import made
 
 def find_fields(project: Project) -> list[Field]:
     """Return the fields of all endpoints, in the order of the files."""
-    options: dict[str, list] = {}  # type: ignore[type-arg]
+    options: dict[str, list[Flag]] = {}
     for flag in flags(project):
         options.setdefault(flag.dest, []).append(flag)
     provenance = Provenance(project, options)

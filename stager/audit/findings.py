@@ -11,6 +11,7 @@ from stager.models.base import Model
 from stager.models.evidence import ConfiguredField
 
 FieldKind = Literal["constant", "configured", "computed", "measured"]
+How = Literal["default", "flag", "clamp", "config", "environment", "constant", "call", "origin", "semaphore"]
 Reading = Literal["syntax", "text"]
 
 
@@ -60,7 +61,7 @@ class BatchDefault(Finding):
 
     limit: str
     order: int
-    how: Literal["default", "flag", "clamp", "config", "environment", "constant", "call", "origin", "semaphore"]
+    how: How
     text: str
     value: float | int | None
     replaced: bool = False

@@ -38,7 +38,9 @@ def flags(project: Project) -> Iterator[Flag]:
 def _flag(function: Function, call: Value, kind: str) -> Flag | None:
     words = [child.constant for child in call.children if isinstance(child.constant, str)]
     options = [word for word in words if word.startswith("-")]
-    if not options or (kind == "click" and not call.name.startswith("click.") and call.name not in {"option", "argument"}):
+    if not options or (
+        kind == "click" and not call.name.startswith("click.") and call.name not in {"option", "argument"}
+    ):
         return None
     given = call.keyword("dest")
     bare = [word for word in words if not word.startswith("-")]

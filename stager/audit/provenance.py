@@ -16,7 +16,19 @@ from stager.audit.project import Project
 from stager.audit.vocabulary import SETTINGS
 
 _STARTS = frozenset(
-    {"__init__", "__post_init__", "<body>", "load", "startup", "lifespan", "setup", "init", "main", "create_app", "build"}
+    {
+        "__init__",
+        "__post_init__",
+        "<body>",
+        "load",
+        "startup",
+        "lifespan",
+        "setup",
+        "init",
+        "main",
+        "create_app",
+        "build",
+    }
 )
 _LIVE = frozenset(
     {"len", "qsize", "locked", "is_alive", "done", "full", "empty", "any", "sum", "memory_allocated", "mem_get_info"}
@@ -88,7 +100,18 @@ class Provenance:
             live = next((origin for origin in origins if origin.kind == "measured"), None)
             if origins:
                 return live or origins[0]
-        if value.children and value.name in {"int", "float", "bool", "str", "max", "min", "round", "abs", "sorted", "list"}:
+        if value.children and value.name in {
+            "int",
+            "float",
+            "bool",
+            "str",
+            "max",
+            "min",
+            "round",
+            "abs",
+            "sorted",
+            "list",
+        }:
             return self._parts(function, value, depth)
         return Origin("computed", function.path, value.line, f"{value.text} was not followed", settled=False)
 
@@ -104,7 +127,9 @@ class Provenance:
     def _setting(self, function: Function, value: Value) -> Origin | None:
         base = value.name.rpartition(".")[0]
         if any(SETTINGS.search(part) for part in base.split(".")) or value.terminal == "getenv":
-            return Origin("configured", function.path, value.line, f"{value.text or value.name}, read from the settings")
+            return Origin(
+                "configured", function.path, value.line, f"{value.text or value.name}, read from the settings"
+            )
         return None
 
     def _name(self, function: Function, value: Value, depth: int) -> Origin:
@@ -163,13 +188,14 @@ class Provenance:
             others = [s for s in named if s.path == function.path and s.how == "name" and s.op] if body else []
             yield from dict.fromkeys(local or [*body, *others])
             return
-        holders = {
-            (k.path, k.qualname) for h in self.project.types(function, base) for k in self.project.lineage(h)
-        }
+        holders = {(k.path, k.qualname) for h in self.project.types(function, base) for k in self.project.lineage(h)}
         typed = [store for store in named if (store.path, store.owner) in holders]
         outside = [store for store in named if store.how != "name" and store.op and store not in typed]
         if typed:
-            yield from [*typed, *(store for store in outside if store.base.rpartition(".")[2] == base.rpartition(".")[2])]
+            yield from [
+                *typed,
+                *(store for store in outside if store.base.rpartition(".")[2] == base.rpartition(".")[2]),
+            ]
             return
         same = [store for store in named if store.base.rpartition(".")[2] == base.rpartition(".")[2] and store.base]
         owners = {(store.path, store.owner) for store in named if store.owner}

@@ -135,18 +135,26 @@ class _Reader:
     ) -> None:
         """Note an assignment to a name, attribute or constant key."""
         if isinstance(target, ast.Tuple | ast.List):
-            parts = value.children if value.shape in {"Tuple", "List"} and len(value.children) == len(target.elts) else ()
+            parts = (
+                value.children if value.shape in {"Tuple", "List"} and len(value.children) == len(target.elts) else ()
+            )
             for index, part in enumerate(target.elts):
-                self.store(part, parts[index] if parts else Value("part", value.line, children=(value,)), function, looped, op=op)
+                self.store(
+                    part,
+                    parts[index] if parts else Value("part", value.line, children=(value,)),
+                    function,
+                    looped,
+                    op=op,
+                )
             return
         if isinstance(target, ast.Starred):
-            return self.store(target.value, value, function, looped, op=op)
+            target = target.value
         name = dotted(target)
         if not name:
             for child in ast.iter_child_nodes(target):
                 if isinstance(child, ast.expr):
                     self.expressions.read(child, function, looped=looped)
-            return None
+            return
         base, _, last = name.rpartition(".")
         if base and isinstance(target, ast.Attribute | ast.Subscript):
             self.expressions.read(target.value, function, looped=looped)
@@ -158,7 +166,6 @@ class _Reader:
         )
         self.module.stores.append(store)
         function.events.append(Event("store", target.lineno, ref=name, value=value, looped=looped))
-        return None
 
     def alias(self, target: ast.expr, source: ast.expr, function: Function) -> None:
         """Note which names a loop over literal tuples goes through."""

@@ -83,7 +83,9 @@ class Serialisers:
                     waits.extend((_Held(item.lock, function, event.line), lock) for item in held)
                     held.append(_Held(lock, function, event.line))
             elif event.kind == "release":
-                self._gate([item for item in held if item.lock.name == event.ref.rpartition(".")[2]], function, event.line)
+                self._gate(
+                    [item for item in held if item.lock.name == event.ref.rpartition(".")[2]], function, event.line
+                )
                 held = [item for item in held if item.lock.name != event.ref.rpartition(".")[2]]
             elif event.kind == "yield" and held:
                 self._across_yield(held, function)
@@ -110,10 +112,16 @@ class Serialisers:
         if not ending or not any(value.terminal in _ROUTES for value in function.decorators):
             return
         slow = next(
-            (e.value for e in function.calls if e.value and e.value.consumed == "await" and ending[0].line < e.line <= last),
+            (
+                e.value
+                for e in function.calls
+                if e.value and e.value.consumed == "await" and ending[0].line < e.line <= last
+            ),
             None,
         )
-        after = next((e for e in function.calls if e.line > last and e.value and self.generation.path(function, e.value)), None)
+        after = next(
+            (e for e in function.calls if e.line > last and e.value and self.generation.path(function, e.value)), None
+        )
         if slow is not None and after is not None:
             words = (
                 f"every request to {function.name} passes through it before it generates; "

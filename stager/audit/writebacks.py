@@ -1,4 +1,7 @@
-"""Finds settings that are written and never read, written where the condition cannot hold, or read and never written."""
+"""Finds settings whose writing or reading has no effect.
+
+Written and never read; written back under a condition that cannot hold; read where nothing ever writes.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,9 @@ def _is_read(project: Project, name: str) -> bool:
 def _never_read(project: Project) -> Iterator[DeadWriteBack]:
     seen: set[str] = set()
     for name, stores in project.stores_named.items():
-        written = [store for store in stores if store.how in {"attribute", "item"} and store.value.terminal not in METRICS]
+        written = [
+            store for store in stores if store.how in {"attribute", "item"} and store.value.terminal not in METRICS
+        ]
         if not written or not is_capacity(name) or name in seen or _is_read(project, name):
             continue
         seen.add(name)
@@ -92,7 +97,9 @@ def _never_written(project: Project) -> Iterator[DeadWriteBack]:
 
 def _written(project: Project, name: str) -> bool:
     stores = [store for store in project.stores_named.get(name, ()) if not _is_metric(store.value)]
-    declared = any(p.name == name for function in project.functions for p in function.parameters if not _metric_feed(function))
+    declared = any(
+        p.name == name for function in project.functions for p in function.parameters if not _metric_feed(function)
+    )
     options = any(f"--{name.replace('_', '-')}" in m.strings or f"--{name}" in m.strings for m in project.modules)
     return any(store.base or store.how == "field" for store in stores) or options or declared
 

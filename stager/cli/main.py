@@ -31,7 +31,13 @@ COMMANDS: dict[str, str] = {
     "status": "stager.cli.status:status",
     "runs": "stager.cli.runs:runs",
     "show": "stager.cli.show:show",
+    "evidence": "stager.cli.evidence:evidence",
+    "gate": "stager.cli.gate:gate",
+    "report": "stager.cli.report:report",
+    "compare": "stager.cli.compare:compare",
+    "worklog": "stager.cli.worklog:worklog_command",
     "context": "stager.cli.context:context",
+    "audit": "stager.cli.audit:audit",
 }
 
 
