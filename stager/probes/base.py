@@ -28,21 +28,27 @@ class ProbeResult:
 
 
 class Probe(Protocol[P]):
-    """One experiment. A probe is a value: it holds no state between runs.
+    """One experiment. A probe is a value: it holds no state between runs."""
 
-    Attributes:
-        name: as in the playbook's ``probes`` section.
-        version: raised whenever what it does or how it judges changes.
-        claims: the claims it always answers, one finding each.
-        parameters: the closed model of its parameters.
-        thresholds: every number its verdicts depend on, by name; part of the suite's digest.
-    """
+    @property
+    def name(self) -> str:
+        """As in the playbook's ``probes`` section."""
 
-    name: str
-    version: int
-    claims: tuple[str, ...]
-    parameters: type[P]
-    thresholds: Mapping[str, Any]
+    @property
+    def version(self) -> int:
+        """Raised whenever what it does or how it judges changes."""
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The claims it always answers, one finding each."""
+
+    @property
+    def parameters(self) -> type[P]:
+        """The closed model of its parameters."""
+
+    @property
+    def thresholds(self) -> Mapping[str, Any]:
+        """Every number its verdicts depend on, by name; part of the suite's digest."""
 
     def time_limit(self, parameters: P) -> float:
         """Seconds after which it is stopped, whatever it is doing."""
