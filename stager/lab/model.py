@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 from stager.lab.tokens import pieces
 
-_FACT = r"The {name} code is (\w+)"
-_QUESTION = re.compile(r"[Ww]hat is the (\w+) code")
+_QUESTION = re.compile(r"(?:^|(?<=[.!?\n>]))\s*([^.!?\n>]+)\?")
+_SENTENCE = re.compile(r"[^.!?\n>]*\d[^.!?\n>]*\.")
+_WORD = re.compile(r"[a-z]{4,}")
+_IDLE_WORDS = frozenset({"what", "which", "does", "with", "have", "this", "that", "from"})
 _NUMBERS = re.compile(r"-?\d+")
 _CANARY = re.compile(r"[A-Z]{3,}-\d{3,}")
 _WORDS = ("river", "stone", "paper", "light", "cloud", "field", "glass", "water", "north", "green", "table", "winter")
@@ -49,11 +51,13 @@ def call_tokens(call: Call) -> tuple[str, ...]:
     return tuple(pieces(json.dumps(call.arguments)))
 
 
-def _answer_questions(text: str, names: list[str]) -> Reply:
+def _answer(text: str, questions: list[str]) -> Reply:
+    """Answer each question with the sentence of the text that holds a number and every word that was asked for."""
     said = []
-    for name in dict.fromkeys(names):
-        found = re.search(_FACT.format(name=name), text)
-        said.append(f"The {name} code is {found.group(1) if found else 'not in the text'}.")
+    for question in dict.fromkeys(questions):
+        asked = set(_WORD.findall(question.lower())) - _IDLE_WORDS
+        found = [s for s in _SENTENCE.findall(text) if all(word in s.lower() for word in asked)]
+        said.append(found[0].strip() if asked and found else "The text does not say.")
     return Reply(tuple(pieces(" ".join(said))))
 
 
@@ -66,16 +70,13 @@ def babble(text: str, index: int) -> str:
 def reply(text: str, tool: str | None = None) -> Reply:
     """Return what the model says to a text.
 
-    It calls a tool with two numbers, answers "What is the X code?" from "The X code is Y", goes on with
-    the canary of the last line, answers "one word" with one, and otherwise talks without end.
+    It calls a tool with two numbers, goes on with the canary of the last line, answers questions from the
+    text alone, and otherwise talks without end.
     """
     if tool is not None and (call := call_for(text, tool)) is not None:
         return Reply(call_tokens(call), call=call)
-    ending = text[-1500:]
-    if names := _QUESTION.findall(ending):
-        return _answer_questions(text, names)
     if canaries := _CANARY.findall(text[-60:]):
         return Reply(tuple(pieces(f"{canaries[-1]}\n") * 400), stops=False)
-    if "one word" in ending:
-        return Reply((" Blue", "."))
+    if questions := _QUESTION.findall(text[-600:]):
+        return _answer(text, questions)
     return Reply((), stops=False)

@@ -10,15 +10,15 @@ def _said(text: str) -> str:
 
 def test_it_finds_a_fact_and_stops() -> None:
     """A code that is in the text is repeated exactly."""
-    answer = reply("The harbour code is QX71. Some filler. What is the harbour code?")
+    answer = reply("The harbour code is 4711. Some filler with 1 number. What is the harbour code?")
 
-    assert "".join(answer.tokens) == "The harbour code is QX71."
+    assert "".join(answer.tokens) == "The harbour code is 4711."
     assert answer.stops
 
 
 def test_it_admits_that_a_fact_is_absent() -> None:
     """A code that is not in the text is never made up."""
-    assert _said("The harbour code is QX71. What is the orchard code?") == "The orchard code is not in the text."
+    assert _said("The harbour code is 4711. What is the orchard code?") == "The text does not say."
 
 
 def test_it_calls_a_tool_with_the_users_last_numbers() -> None:
