@@ -35,9 +35,9 @@ class Booted:
     path: str
     state: str
 
-    def command(self, verb: str) -> str:
-        """Return the line a person would type on the host to run this same program."""
-        words = [*(["sudo"] if self.sudo else []), self.python, "-I", self.path, verb, "--state", self.state]
+    def restore_command(self, run: str | None) -> str:
+        """Return the line a person would type on the host to restore by this same program."""
+        words = [*(["sudo"] if self.sudo else []), self.python, "-I", self.path, "restore", self.state, run or "RUN"]
         return shlex.join(words)
 
 

@@ -19,6 +19,7 @@ from stager.host.knownhosts import KnownKeys
 from stager.host.login import KeyLogin
 from stager.host.sshconfig import Hop
 from stager.host.starts import start
+from stager.host.transport import OrderlyTransport
 
 # paramiko logs tracebacks of what we turn into sentences; without a handler they would go to standard error
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
@@ -35,8 +36,8 @@ class Link:
     def __init__(self, connections: list[fabric.Connection]) -> None:
         self._connections = connections
         transport = connections[-1].transport
-        assert transport is not None
-        self.transport: paramiko.Transport = transport
+        assert isinstance(transport, OrderlyTransport)
+        self.transport: OrderlyTransport = transport
 
     def close(self) -> None:
         """Close all of it, the far end first."""
@@ -108,8 +109,8 @@ def _hung_up_early(error: BaseException) -> bool:
 def _log_in(hop: Hop, way: socket.socket | paramiko.Channel, timeout: float) -> fabric.Connection:
     known = KnownKeys(hop)
 
-    def factory(sock: socket.socket, **options: object) -> paramiko.Transport:
-        transport = paramiko.Transport(sock, **options)  # type: ignore[arg-type]
+    def factory(sock: socket.socket, **options: object) -> OrderlyTransport:
+        transport = OrderlyTransport(sock, **options)
         security = transport.get_security_options()
         security.key_types = _known_first(security.key_types, known.kinds)
         return transport

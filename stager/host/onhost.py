@@ -24,7 +24,8 @@ class OnHost:
     """The program on the host, started and spoken to.
 
     ``hello`` is what it said first; ``exchanges`` counts requests with their answers (handshake, beats and events are
-    none). ``fence`` and ``restore_by`` are set by whoever learns them, and decide what a broken channel means.
+    none). ``fence``, ``restore_by`` (a time in words) and ``run`` (its id) are set by whoever learns them, and decide
+    what a broken channel means.
 
     Args:
         host: where to start it.
@@ -56,6 +57,7 @@ class OnHost:
         self.exchanges = 0
         self.fence: int | None = None
         self.restore_by: str | None = None
+        self.run: str | None = None
         self._address = host.address
         self._beat_every = beat_every
         self._booted: Booted = boot(host, become=become, state=state, program=program or build_program(), python=python)
@@ -192,5 +194,9 @@ class OnHost:
 
     def _broken(self, why: str) -> StagerError:
         return failures.broken(
-            self._address, why, fence=self.fence, restore_by=self.restore_by, on_host=self._booted.command("restore")
+            self._address,
+            why,
+            fence=self.fence,
+            restore_by=self.restore_by,
+            on_host=self._booted.restore_command(self.run),
         )

@@ -16,6 +16,7 @@ from stager.host.command import shell_line
 from stager.host.dial import Link
 from stager.host.forward import SshForward, Stream
 from stager.host.tail import Tail
+from stager.host.transport import OrderlyChannel, OrderlyTransport
 
 _TICK = 1.0
 
@@ -47,7 +48,7 @@ class SshHost:
             said = str(error).rstrip(".") or "the connection is gone"
             raise Unreachable(f"{self.address} does not start a command: {said}.") from error
         self._lively = True
-        return SshPipe(channel, self.address)
+        return SshPipe(self._link.transport, channel, self.address)
 
     def forward(self, port: int) -> SshForward:
         """Listen on a free loopback port here that leads to 127.0.0.1:``port`` there."""
@@ -59,11 +60,12 @@ class SshHost:
 
         def channel() -> Stream:
             try:
-                return self._link.transport.open_channel(
+                opened = self._link.transport.open_channel(
                     "direct-tcpip", ("127.0.0.1", port), ("127.0.0.1", 0), timeout=self._timeout
                 )
             except paramiko.SSHException as error:
                 raise ConnectionError(str(error)) from error
+            return OrderlyChannel(self._link.transport, opened)
 
         return SshForward(channel)
 
@@ -75,7 +77,8 @@ class SshHost:
 class SshPipe:
     """One exec channel."""
 
-    def __init__(self, channel: paramiko.Channel, address: str) -> None:
+    def __init__(self, transport: OrderlyTransport, channel: paramiko.Channel, address: str) -> None:
+        self._transport = transport
         self._channel = channel
         self._address = address
         self._tail = Tail()
@@ -113,12 +116,11 @@ class SshPipe:
         """Tell an end of output that the host announced from one that a broken connection made up."""
         if self._channel.eof_received or self._channel.exit_status != -1:
             return False
-        transport = self._channel.get_transport()
         # channels are closed a moment before the transport says that it is down
         deadline = time.monotonic() + 0.5
-        while transport.is_active() and time.monotonic() < deadline:
+        while self._transport.is_active() and time.monotonic() < deadline:
             time.sleep(0.01)
-        return not transport.is_active()
+        return not self._transport.is_active()
 
     def write(self, data: bytes) -> None:
         """Write to the command's input."""
@@ -126,7 +128,8 @@ class SshPipe:
         moved = time.monotonic()
         while rest:
             try:
-                taken = self._channel.send(bytes(rest[:65536]))
+                with self._transport.sending(self._channel):
+                    taken = self._channel.send(bytes(rest[:65536]))
             except TimeoutError:
                 if time.monotonic() - moved > WRITE_STALL:
                     raise Unreachable(f"{self._address} took no input for {WRITE_STALL:.0f} s.") from None
@@ -137,13 +140,14 @@ class SshPipe:
             moved = time.monotonic()
 
     def _lost(self) -> Unreachable:
-        if self._channel.get_transport().is_active():
+        if self._transport.is_active():
             return Unreachable(f"The command on {self._address} no longer reads its input.")
         return Unreachable(f"The connection to {self._address} is broken.")
 
     def end_input(self) -> None:
         """Send the end of the command's input."""
-        with contextlib.suppress(OSError, EOFError, paramiko.SSHException):  # reading tells of a broken connection
+        broken = contextlib.suppress(OSError, EOFError, paramiko.SSHException)  # reading tells of a broken connection
+        with broken, self._transport.sending(self._channel):
             self._channel.shutdown_write()
 
     def close(self) -> None:

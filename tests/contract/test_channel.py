@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import threading
 import time
@@ -224,11 +225,12 @@ def test_a_program_that_dies_in_mid_run_is_exit_9(onhost: OnHost, tmp_path: Path
     """After the first change a dead program is ConnectionLost: when the guard restores, and what to type there."""
     onhost.fence = 3
     onhost.restore_by = "03:12"
+    onhost.run = "20261129-run"
     with pytest.raises(ConnectionLost, match=r"by 03:12") as caught:
         onhost.call("die")
     assert caught.value.exit_code == 9
-    assert " restore --state " in caught.value.next
-    assert str(tmp_path) in caught.value.next
+    words = shlex.split(caught.value.next)
+    assert words[-3:] == ["restore", str(tmp_path / "state é '$x"), "20261129-run"]
 
 
 def test_garbage_ends_the_channel(onhost: OnHost) -> None:

@@ -247,3 +247,38 @@ def test_a_closed_forward_listens_no_more(host: Host) -> None:
         with pytest.raises(OSError):
             dial(forward.url)
     echo.listener.close()
+
+
+def test_connections_that_both_sides_end_at_once(host: Host) -> None:
+    """Hundreds of connections whose ends cross leave the forward, and the connection it rides on, as they were."""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            connection.recv(1)
+            connection.close()  # with the rest unread: a reset
+
+    def use(url: str) -> None:
+        for _ in range(40):
+            try:
+                with dial(url) as sock:
+                    sock.sendall(b"x")
+                    sock.sendall(b"y" * 5000)
+                    sock.shutdown(socket.SHUT_WR)
+                    sock.recv(10)
+            except OSError:
+                pass  # which of the two ends came first does not matter
+
+    threading.Thread(target=serve, daemon=True).start()
+    with host.forward(listener.getsockname()[1]) as forward:
+        threads = [threading.Thread(target=use, args=(forward.url,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    listener.close()
+    assert read_all(host.open(["echo", "alive"])) == b"alive\n"
