@@ -1,0 +1,46 @@
+"""``stager report``: one HTML page about one run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from stager.cli.command import command
+from stager.cli.home import stager_home
+from stager.cli.output import Output
+from stager.evidence.records import Records
+from stager.evidence.store import Store
+from stager.models.record import RunRecord
+from stager.reports.page import report_page
+
+
+@command()
+@click.argument("run")
+@click.option("-o", "--output", "file", type=click.Path(path_type=Path), help="Default: in the run's folder.")
+def report(output: Output, run: str, file: Path | None) -> None:
+    """Write one self-contained HTML page about a run, with its plots.
+
+    RUN is a run_id or its beginning. The page loads nothing from elsewhere; plots need the extra `stager[plots]`.
+    """
+    home = stager_home()
+    records = Records(home)
+    record = records.load(run)
+    target = file or records.root / record.run_id / "report.html"
+    samples = raw_samples(Store(home), records, record)
+    target.write_text(report_page(record, samples), encoding="utf-8")
+    output.say(str(target))
+    output.emit({"run_id": record.run_id, "file": str(target)})
+
+
+def raw_samples(store: Store, records: Records, record: RunRecord) -> dict[str, bytes]:
+    """Return the raw samples of a run by their digest; what is damaged is left out, and the page says so."""
+    samples = {}
+    for exhibit in store.search(build_id=record.build_id or "", run_id=record.run_id)[0]:
+        if not any("raw samples" in fault for fault in exhibit.faults):
+            samples[exhibit.evidence.raw.sha256] = store.raw(exhibit)
+    for item in record.baseline:
+        content = records.raw(record.run_id, item.raw) if item.raw else None
+        if item.raw and content is not None:
+            samples[item.raw.sha256] = content
+    return samples
