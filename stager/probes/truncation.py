@@ -40,7 +40,7 @@ TIMEOUT_S = 600.0
 
 
 class TruncationParameters(Model):
-    """Prompt length in tokens (default: nine tenths of the claimed window), whether to go beyond, seconds a question."""
+    """Prompt length in tokens (default: nine tenths of the claimed window), whether to go beyond, seconds each."""
 
     prompt_tokens: Annotated[int, Field(ge=200)] | None = None
     beyond: bool = True
