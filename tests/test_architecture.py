@@ -86,14 +86,14 @@ def imports(path: Path) -> list[tuple[str, int, bool]]:
 
 
 def _imports(path: Path) -> Iterator[tuple[str, int, bool]]:
-    """Yield (module, line, at the top of the file) for each import, relative ones resolved, also inside functions."""
+    """Yield (module, line, runs when the file is imported) for each import, relative ones resolved."""
     module = module_of(path)
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     tree = parsed(path)
     inside = {
         id(node)
         for outer in ast.walk(tree)
-        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef)
+        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef) or is_type_checking(outer)
         for node in ast.walk(outer)
     }
     for node in ast.walk(tree):
@@ -108,6 +108,11 @@ def _imports(path: Path) -> Iterator[tuple[str, int, bool]]:
             for alias in node.names:
                 inner = f"{base}.{alias.name}"
                 yield (inner if is_module(inner) else base), node.lineno, at_top
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    """Say whether a statement is `if TYPE_CHECKING:`, whose imports never run."""
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 def is_module(name: str) -> bool:
