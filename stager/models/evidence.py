@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
 from stager.models.base import Model
 
-SCHEMA = "stager.evidence/1"
+SCHEMA: Final = "stager.evidence/1"
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
