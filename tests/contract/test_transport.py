@@ -11,7 +11,7 @@ from stager.host.connect import connect
 from stager.host.ssh import SshHost
 
 from .servers import Server
-from .test_host import read_all
+from .test_host import Echo, read_all
 
 
 def test_a_late_end_of_file_does_not_end_the_connection(sshd: Server) -> None:
@@ -19,8 +19,8 @@ def test_a_late_end_of_file_does_not_end_the_connection(sshd: Server) -> None:
     host = connect(sshd.spec(), config=sshd.empty_config)
     assert isinstance(host, SshHost)
     transport = host._link.transport
-    channel = transport.open_session()
-    channel.exec_command("cat")
+    echo = Echo()
+    channel = transport.open_channel("direct-tcpip", ("127.0.0.1", echo.port), ("127.0.0.1", 0))
     late = paramiko.Message()
     late.add_byte(cMSG_CHANNEL_EOF)
     late.add_int(channel.remote_chanid)
@@ -31,3 +31,4 @@ def test_a_late_end_of_file_does_not_end_the_connection(sshd: Server) -> None:
         transport._send_user_message(late)
     assert read_all(host.open(["echo", "alive"])) == b"alive\n"
     host.close()
+    echo.listener.close()
