@@ -38,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "worklog": "stager.cli.worklog:worklog_command",
     "context": "stager.cli.context:context",
     "audit": "stager.cli.audit:audit",
+    "schedule": "stager.cli.schedule:schedule",
 }
 
 
@@ -142,6 +143,8 @@ def _known(error: BaseException, output: Output) -> StagerError:
 def tell(error: StagerError, output: Output) -> int:
     """Write an error for people on stderr and, with ``--json``, as the one document on stdout; return its code."""
     output.warn(f"stager: {error.message}")
+    if log := error.details.get("log"):
+        output.warn(f"the end of the candidate's output:\n{log}")
     output.warn(f"host: {error.host_state}")
     if error.next:
         output.warn(f"next: {error.next}")

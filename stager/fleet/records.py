@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from datetime import date
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from stager.errors import InvalidFile, UsageError
-from stager.fleet.schedule import Schedule
+from stager.fleet.schedule import NAME, Schedule
 from stager.models.base import Model
 
 
@@ -94,7 +95,11 @@ class Records:
     def _nights(self, name: str) -> Path:
         return self._file(name).parent / "nights"
 
+    def check_name(self, name: str) -> None:
+        """Raise `UsageError` if a schedule cannot have that name."""
+        if not re.match(NAME, name):
+            raise UsageError(f"{name!r} is no schedule's name; letters, digits, dots and dashes make one.")
+
     def _file(self, name: str) -> Path:
-        if not name or "/" in name or name.startswith("."):
-            raise UsageError(f"{name!r} is no schedule's name.")
+        self.check_name(name)
         return self._root / name / "schedule.json"

@@ -19,7 +19,9 @@ AHEAD = timedelta(days=366)
 #: So many nights may meet another schedule's before that forbids it: the nights of the year whose clocks change.
 ODD_NIGHTS = 2
 
-ScheduleName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+#: Fit for a unit's name, a folder's, and the end of a crontab line.
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+ScheduleName = Annotated[str, StringConstraints(pattern=NAME)]
 
 
 class Schedule(Model):

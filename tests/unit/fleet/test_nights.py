@@ -80,7 +80,7 @@ def test_fourteen_nights(first: datetime, zone: str, at: str) -> None:
 
 @pytest.mark.parametrize("first", [AUTUMN, SPRING])
 def test_a_run_that_hangs_is_cut(first: datetime) -> None:
-    """A run that never ends is cut at the cap each night, and production is back by six, also when an hour is missing."""
+    """A run that never ends is cut at the cap, and production is back by six, also when an hour is missing."""
     machine = Machine(schedule(), TIMES, timedelta(days=1))
     machine.live(first, 14)
 
