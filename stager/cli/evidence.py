@@ -10,6 +10,7 @@ import click
 from stager.cli.command import Group, command
 from stager.cli.home import stager_home
 from stager.cli.output import Output
+from stager.cli.writing import write_file
 from stager.errors import InvalidFile, NotShown
 from stager.evidence.attest import check_folder, export_run
 from stager.evidence.lookup import resolve
@@ -43,7 +44,7 @@ def list_(output: Output, build: str, run_id: str, probe: str) -> None:
     )
 
 
-@command()
+@command(NotShown)
 @click.argument("digest")
 @click.option("--raw", type=click.Path(path_type=Path), help="Also write the raw samples, unpacked, to this file.")
 def show(output: Output, digest: str, raw: Path | None) -> None:
@@ -57,7 +58,7 @@ def show(output: Output, digest: str, raw: Path | None) -> None:
     exhibit = next(item for item in exhibits if item.sha256 == sha256)
     output.show(exhibit_text(exhibit, output.console.width))
     if raw:
-        raw.write_bytes(store.raw(exhibit))
+        write_file(raw, _raw(store, exhibit))
     output.emit(_entry(exhibit))
 
 
@@ -129,6 +130,13 @@ def _search(build: str, run_id: str, probe: str) -> tuple[list[Exhibit], list[Un
         run_id = resolve(run_id, [item.evidence.run_id for item in exhibits], "run", "stager evidence list")
         exhibits = [item for item in exhibits if item.evidence.run_id == run_id]
     return exhibits, troubles
+
+
+def _raw(store: Store, exhibit: Exhibit) -> bytes:
+    try:
+        return store.raw(exhibit)
+    except ValueError as error:
+        raise NotShown(f"The raw samples cannot be given: {error}.") from error
 
 
 def _entry(item: Exhibit) -> dict[str, object]:

@@ -9,6 +9,7 @@ import click
 from stager.cli.command import command
 from stager.cli.home import stager_home
 from stager.cli.output import Output
+from stager.cli.writing import write_file
 from stager.evidence.records import Records
 from stager.evidence.store import Store
 from stager.models.record import RunRecord
@@ -28,7 +29,7 @@ def report(output: Output, run: str, file: Path | None) -> None:
     record = records.load(run)
     target = file or records.root / record.run_id / "report.html"
     samples = raw_samples(Store(home), records, record)
-    target.write_text(report_page(record, samples), encoding="utf-8")
+    write_file(target, report_page(record, samples).encode())
     output.say(str(target))
     output.emit({"run_id": record.run_id, "file": str(target)})
 

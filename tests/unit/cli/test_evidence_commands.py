@@ -94,6 +94,7 @@ def test_the_gate_refuses_with_7_and_every_reason(home: Path, capsys: pytest.Cap
         (("gate", "cd34", "--policy", "/nonexistent.yaml"), 3),
         (("report", "zzz"), 2),
         (("compare", RUN, "zzz"), 2),
+        (("report", RUN, "-o", "/nonexistent/page.html"), 2),
         (("evidence", "show", "zzz"), 2),
         (("evidence", "list", "--run", "zzz"), 2),
         (("evidence", "verify", "--signers", "/nonexistent"), 3),
@@ -141,8 +142,10 @@ def test_changed_raw_samples_are_found_and_refused(home: Path, capsys: pytest.Ca
 
     checked, summary = run(capsys, "evidence", "verify")
     code, answer = run(capsys, "gate", "cd34")
+    shown, error = run(capsys, "evidence", "show", summary["faults"][0]["sha256"], "--raw", str(home / "raw"))
 
-    assert checked == 6
+    assert checked == shown == 6
+    assert "another digest" in error["error"]["message"]
     assert "are not those it was stored with" in summary["faults"][0]["faults"][0]
     assert code == 7
     assert path.name in answer["reasons"][0]
