@@ -14,7 +14,8 @@ from stager.errors import HostHeld, LeftForPerson, NotRestored, StagerError, Unr
 from stager.evidence.records import Records
 from stager.models.playbook import HostSpec
 from stager.run.attached import end, host_of, with_end
-from stager.run.whole import keep_files, undisturbed
+from stager.run.copies import keep_files
+from stager.run.patience import undisturbed
 from stager.staging.cleanup import Ended
 from stager.staging.session import Session, open_session, owner_record
 

@@ -11,7 +11,7 @@ from stager.cli.progress import Progress
 from stager.clock import SystemClock
 from stager.errors import HostHeld, InvalidFile, LeftForPerson, NotRestored, Refused, Stopped, Unreachable
 from stager.loading import load_playbook
-from stager.run.whole import as_ours, told_with_host
+from stager.run.blame import as_ours, told_with_host
 from stager.staging.session import open_session
 from stager.staging.stage import StageFailed, Staging
 

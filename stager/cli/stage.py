@@ -22,19 +22,24 @@ from stager.errors import (
 )
 from stager.loading import load_playbook
 from stager.models.quantities import format_duration
+from stager.run.blame import as_ours, told_with_host
 from stager.run.staging_only import stage_and_leave
-from stager.run.whole import as_ours, told_with_host
 from stager.staging.stage import StageFailed
+
+#: How long a staged candidate stays when nothing else is said (contract.md).
+HOLD_S = 1800.0
 
 
 @command(InvalidFile, Refused, CandidateFailed, LeftForPerson, NotRestored, Unreachable, HostHeld, Stopped)
 @click.argument("playbook", type=click.Path())
-@click.option("--hold", type=DURATION, default=1800.0, show_default="30m", help="Keep it so long when we leave.")
-def stage(output: Output, playbook: str, hold: float) -> int:
+@click.option("--hold", type=DURATION, help="Keep it so long when we leave; 30m, or as long as it may run.")
+def stage(output: Output, playbook: str, hold: float | None) -> int:
     """Stage a candidate and leave it running under the guard."""
     loaded = load_playbook(playbook)
-    if hold > loaded.playbook.longest_hold():
-        most = format_duration(loaded.playbook.longest_hold())
+    longest = loaded.playbook.longest_hold()
+    hold = min(HOLD_S, longest) if hold is None else hold
+    if hold > longest:
+        most = format_duration(longest)
         raise InvalidFile(
             f"--hold {format_duration(hold)} is longer than guard/deadline and candidate/limits/runtime allow ({most})."
         )

@@ -68,7 +68,8 @@ class Candidate:
         """How it ended, as far as anything still tells."""
         if self.unit:
             unit = self.systemd.units([self.unit])[self.unit]
-            return "%s (%s)" % (unit.get("Result", "unknown"), unit.get("SubState", "unknown"))
+            told = self.systemd.ctl("show", "-p", "ExecMainStatus", "--value", "--", self.unit).out.strip()
+            return "%s, status %s" % (unit.get("Result", "unknown"), told or "unknown")
         return "its process is gone"
 
     def mine(self) -> bool:

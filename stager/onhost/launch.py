@@ -195,7 +195,8 @@ def become(what: Dict[str, Any], secrets: Dict[str, str]) -> NoReturn:
     Raises:
         OSError: no such program or folder; KeyError: no such user.
     """
-    os.setsid()
+    if os.getpid() != os.getsid(0):
+        os.setsid()
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     home = what["home"] or os.environ.get("STATE_DIRECTORY", "/")

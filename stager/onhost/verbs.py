@@ -13,7 +13,24 @@ import subprocess
 import sys
 from typing import Any, Callable, Dict, List, Optional, Protocol
 
-from . import clocks, closing, facts, fence, launch, lease, legs, locks, markers, ports, processes, ready, restore, takedown, undo
+from . import (
+    cgroups,
+    clocks,
+    closing,
+    facts,
+    fence,
+    launch,
+    lease,
+    legs,
+    locks,
+    markers,
+    ports,
+    processes,
+    ready,
+    restore,
+    takedown,
+    undo,
+)
 from .faults import Fault, Fenced, Held, Refused
 from .files import read_json, remove_tree
 from .journal import REMOTE, Journal, file_system_type
@@ -458,8 +475,10 @@ def restore_now(channel: Channel, run: Run, number: int, args: Args) -> Any:
 
 def wait_closed(run: Run) -> None:
     """Give the restoring process a moment to strike the run off, so that whoever comes next finds the host free."""
-    for _ in range(200):
-        if not any(entry["run_id"] == run.run_id for entry in Index().entries()) and not legs.guard_lives(run):
+    unit_group = "/system.slice/" + legs.guard_unit(run)
+    for _ in range(500):
+        open_still = any(entry["run_id"] == run.run_id for entry in Index().entries())
+        if not open_still and not legs.guard_lives(run) and not cgroups.exists(unit_group):
             return
         clocks.pause(0.01)
 

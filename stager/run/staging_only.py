@@ -8,8 +8,8 @@ from pathlib import Path
 from stager.evidence.records import Records
 from stager.loading import LoadedPlaybook
 from stager.models.record import RunRecord
-from stager.run.subject import secrets_of
-from stager.run.whole import keep_files
+from stager.run.copies import keep_files
+from stager.run.secrets import secrets_of
 from stager.staging.session import Listener, open_session
 from stager.staging.stage import Staged, Staging
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -67,17 +66,3 @@ def wanted_probes(playbook: Playbook, only: Iterable[str] = ()) -> dict[str, Map
     if not names:
         raise InvalidFile(f"The playbook names no probes (probes: ...); there are: {known}.")
     return {name: playbook.probes.get(name, {}) for name in names}
-
-
-def secrets_of(playbook: Playbook) -> dict[str, str]:
-    """The values of the playbook's secrets, from this process's environment.
-
-    Raises:
-        InvalidFile: one is not set here.
-    """
-    missing = [name for name in playbook.candidate.secrets if name not in os.environ]
-    if missing:
-        raise InvalidFile(
-            f"candidate/secrets: {', '.join(missing)} not set in this environment; their values are taken from it and written nowhere."
-        )
-    return {name: os.environ[name] for name in playbook.candidate.secrets}

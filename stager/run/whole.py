@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import signal
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from stager.clock import Clock
-from stager.errors import CandidateFailed, ConnectionLost, NotShown, StagerError, Stopped, gravest
+from stager.errors import ConnectionLost, NotShown, StagerError, gravest
 from stager.evidence.records import Records
 from stager.evidence.store import Store
 from stager.loading import LoadedPlaybook
 from stager.models.evidence import Evidence, HostFacts
 from stager.models.record import Baseline, RunRecord
 from stager.probes.target import Claims, Target
-from stager.run.subject import secrets_of, subject_of, wanted_probes
+from stager.run.blame import as_ours, told_with_host
+from stager.run.copies import keep_files, placed_manifest
+from stager.run.patience import undisturbed
+from stager.run.secrets import secrets_of
+from stager.run.subject import subject_of, wanted_probes
 from stager.run.verify import Told, measure, unproven, verify
 from stager.staging.cleanup import Ended, collect, restore
 from stager.staging.engine import engine_of
@@ -211,63 +212,3 @@ class Run:
             self.outcome.notes.append(f"evidence is tainted: {why}")
         if not kept.chain_is_whole:
             self.outcome.notes.append("the host's journal has been changed: its chain of digests is broken")
-
-
-def keep_files(home: Path, run_id: str, files: Mapping[str, str]) -> None:
-    """Write copies of a run's files beside its record."""
-    folder = home / "runs" / run_id
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
-
-
-def placed_manifest(journal: str) -> str:
-    """The digest of the release as it was when the candidate started, from the host's journal."""
-    for line in journal.splitlines():
-        record = json.loads(line) if line.startswith("{") and line.endswith("}") else {}
-        if record.get("step") == "build":
-            return str(record.get("manifest_sha256", ""))
-    return ""
-
-
-def as_ours(error: BaseException) -> StagerError:
-    """Any exception as an error of ours; one that is nobody's is a fault, raised again where it can be written down."""
-    if isinstance(error, StagerError):
-        return error
-    if isinstance(error, KeyboardInterrupt):
-        return Stopped(signal.SIGINT)
-    if not isinstance(error, Exception):
-        raise error
-    fault = StagerError(f"{type(error).__name__}: {error}")
-    fault.__cause__ = error
-    return fault
-
-
-def told_with_host(error: StagerError, ended: Ended | None, address: str) -> StagerError:
-    """Say with an error of staging what became of the host since."""
-    if ended is not None:
-        error.host_state = (
-            f"{ended.words}; production {'as before' if ended.cleanup.production_as_before else 'is not as before'}"
-        )
-        if isinstance(error, CandidateFailed) and not error.next:
-            error.next = f"stager show {ended.run_id}"
-    return error
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Let cleanup be followed to its end: HUP and TERM wait, and so does Ctrl-C until it is pressed three times."""
-    pressed = 0
-
-    def count(signum: int, frame: object) -> None:
-        nonlocal pressed
-        pressed += 1
-        if pressed >= 3:
-            raise Stopped(signum, host_state="the host goes on restoring by itself", next="stager status")
-
-    before = {signum: signal.signal(signum, count) for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for signum, old in before.items():
-            signal.signal(signum, old)

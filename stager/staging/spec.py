@@ -7,7 +7,7 @@ from typing import Any
 from stager.engines.base import Engine
 from stager.loading import LoadedPlaybook
 from stager.models.playbook import Candidate, Playbook
-from stager.models.production import Healthy, Production, unit_name
+from stager.models.production import Drain, Healthy, Production, unit_name
 from stager.models.template import fill
 from stager.staging.engine import engine_of
 
@@ -62,10 +62,15 @@ def production_of(playbook: Playbook) -> dict[str, Any]:
         "service_names": [unit_name(unit) for unit in production.services],
         "watchdog_names": [unit_name(unit) for unit in production.watchdogs],
         "ports": list(production.ports),
-        "drain": production.drain.document() if production.drain else None,
+        "drain": drain_of(production.drain) if production.drain else None,
         "healthy": health_check(production.healthy) if production.healthy else None,
         "warm": list(production.warm),
     }
+
+
+def drain_of(drain: Drain) -> dict[str, Any]:
+    """How the host sees that production has no work left; the timeout in seconds."""
+    return {"gauge": drain.gauge, "connections": drain.connections, "timeout": drain.timeout}
 
 
 def health_check(healthy: Healthy) -> dict[str, Any]:

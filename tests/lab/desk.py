@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -16,9 +15,11 @@ import yaml
 
 from tests.lab.rig.machine import Machine
 from tests.lab.rig.production import MARKER, SERVER
+from tests.lab.rig.snapshot import Snapshot
 
 STAGER = (sys.executable, "-m", "stager")
 CANDIDATE_PORT = 18080
+TRANSIENT = "unit_files: /run/systemd/transient: absent"  # systemd's own folder, there since its first transient unit
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,12 @@ def default_playbook(machine: Machine) -> dict[str, Any]:
     return {
         "stager": 1,
         "name": "lab",
-        "host": {"address": machine.name},
+        "host": {
+            "address": machine.address,
+            "user": "root",
+            "identity": str(machine.key),
+            "known_hosts": str(machine.known_hosts),
+        },
         "candidate": {
             "release": "./server",
             "launch": ["/usr/bin/python3", "serve.py", "--port", "{port}", "--slots", "4"],
@@ -67,7 +73,7 @@ def default_playbook(machine: Machine) -> dict[str, Any]:
 
 
 class Desk:
-    """A folder with a playbook, a release and an ssh configuration for one host."""
+    """A folder with a playbook and a release for one host."""
 
     def __init__(self, folder: Path, machine: Machine) -> None:
         self.folder = folder
@@ -76,10 +82,6 @@ class Desk:
         server = folder / "playbooks" / "server"
         server.mkdir(parents=True)
         shutil.copy(SERVER, server / "serve.py")
-        ssh = Path(os.environ["HOME"]) / ".ssh"
-        ssh.mkdir(mode=0o700, exist_ok=True)
-        with (ssh / "config").open("a") as config:
-            config.write(machine.ssh_config())
         markers = folder / "markers"
         markers.mkdir()
         kind = {"path": MARKER, "means": "keep off", "obeyed_by": ["watchdog.service"]}
@@ -108,3 +110,9 @@ class Desk:
             process.kill()
             raise
         return Said(process.returncode, out, err)
+
+
+def changes(before: Snapshot, after: Snapshot) -> str:
+    """What is not as before, a line each; what systemd itself keeps moving is passed over."""
+    lines = before.differences(after)
+    return "\n".join(line for line in lines if "'waiting'" not in line and not line.startswith(TRANSIENT))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.desk import Desk
+from tests.lab.desk import Desk, changes
 from tests.lab.rig.machine import Machine
 from tests.lab.rig.production import lay
 
@@ -29,7 +29,7 @@ def test_rehearse_brings_production_back_and_tells_the_downtime(desk: Desk, mach
     assert said.code == 0, said.err
     assert said.document["cleanup"]["production_as_before"] is True
     assert 0 < said.document["cleanup"]["downtime_seconds"] < 10
-    assert before.differences(machine.snapshot(UNITS)) == []
+    assert changes(before, machine.snapshot(UNITS)) == ""
 
 
 def test_stage_then_cleanup_leaves_the_host_as_it_was(desk: Desk, machine: Machine) -> None:
@@ -46,7 +46,7 @@ def test_stage_then_cleanup_leaves_the_host_as_it_was(desk: Desk, machine: Machi
     assert cleaned.code == 0, cleaned.err
     assert cleaned.document["cleanup"]["restored"] == ["prod.service", "watchdog.timer"]
     assert cleaned.document["cleanup"]["markers_cleared"] == ["/run/llama/maintenance"]
-    assert before.differences(machine.snapshot(UNITS)) == []
+    assert changes(before, machine.snapshot(UNITS)) == ""
 
 
 def test_a_foreign_marker_forbids_the_run(desk: Desk, machine: Machine) -> None:
@@ -59,4 +59,4 @@ def test_a_foreign_marker_forbids_the_run(desk: Desk, machine: Machine) -> None:
     assert said.code == 4
     assert "/run/llama/other.maintenance" in said.document["error"]["message"]
     assert said.document["error"]["host_state"] == "untouched"
-    assert before.differences(machine.snapshot(UNITS)) == []
+    assert changes(before, machine.snapshot(UNITS)) == ""
