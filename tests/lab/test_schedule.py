@@ -1,0 +1,122 @@
+"""`stager schedule` on a real systemd machine: the timer it writes ticks, asks, runs once a night, and goes again."""
+
+from __future__ import annotations
+
+import json
+import re
+import site
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lab.rig.machine import Machine
+from tests.lab.rig.nspawn import until
+
+pytestmark = pytest.mark.lab
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGES = Path(next(folder for folder in site.getsitepackages() if Path(folder).is_dir()))
+NAME = "nightly"
+SERVICE, TIMER = f"stager-nightly-{NAME}.service", f"stager-nightly-{NAME}.timer"
+PLAYBOOK = """
+stager: 1
+name: nightly
+host: {address: local}
+candidate:
+  launch: [/bin/sleep, "{port}"]
+  engine: openai
+  port: 18080
+  user: nobody
+  limits: {runtime: 10m}
+production: {manager: systemd, services: [none-such.service]}
+"""
+
+
+@pytest.fixture
+def desk(machines: Callable[..., list[Machine]]) -> Machine:
+    """A bookworm host on which this stager is installed (its packages are those of this machine)."""
+    if sys.version_info[:2] != (3, 11):
+        pytest.skip("the host's Python 3.11 runs this machine's packages only if they are for 3.11")
+    folders = {REPOSITORY, PACKAGES}
+    (machine,) = machines(1, read_only=tuple((str(folder), str(folder)) for folder in sorted(folders)))
+    machine.write("/usr/local/lib/python3.11/dist-packages/stager.pth", f"{REPOSITORY}\n{PACKAGES}\n")
+    machine.write("/etc/stager/nightly.yaml", PLAYBOOK)
+    return machine
+
+
+def stager(machine: Machine, *words: str, check: bool = True) -> Any:
+    """Run `stager schedule … --json` there and return its document."""
+    done = machine.sh("python3", "-m", "stager", "schedule", *words, "--json", check=check)
+    return json.loads(done.stdout)
+
+
+def add_open_window(machine: Machine) -> Any:
+    """Add a schedule whose window opened two minutes ago."""
+    now = datetime.now(UTC)
+    at, end = now - timedelta(minutes=2), now + timedelta(hours=5)
+    words = ["--at", f"{at:%H:%M}", "--until", f"{end:%H:%M}", "--timezone", "UTC"]
+    return stager(machine, "add", "/etc/stager/nightly.yaml", *words)
+
+
+def shown(machine: Machine, unit: str, *names: str) -> dict[str, str]:
+    done = machine.sh("systemctl", "show", unit, *(f"-p{name}" for name in names))
+    return dict(line.split("=", 1) for line in done.stdout.splitlines())
+
+
+def log(machine: Machine) -> str:
+    return machine.sh("journalctl", "--no-pager", "-o", "cat", "-u", SERVICE).stdout
+
+
+def test_systemd_has_our_next_night(desk: Machine) -> None:
+    """The timer that was written is active, and systemd's own next elapse is the one that was said."""
+    words = ["--at", "03:30", "--until", "07:00", "--timezone", "America/New_York"]
+    document = stager(desk, "add", "/etc/stager/nightly.yaml", *words)
+    timer = shown(desk, TIMER, "ActiveState", "NextElapseUSecRealtime")
+    (listed,) = stager(desk, "list")["schedules"]
+
+    assert timer["ActiveState"] == "active"
+    assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d", timer["NextElapseUSecRealtime"])
+    elapse = desk.sh("date", "-u", "-d", timer["NextElapseUSecRealtime"], "+%F %H:%M").stdout.strip()
+    said = desk.sh("date", "-u", "-d", document["next"], "+%F %H:%M").stdout.strip()
+    assert elapse == said
+    assert (listed["kind"], listed["trouble"]) == ("systemd", "")
+
+
+def test_a_night_runs_once(desk: Machine) -> None:
+    """The service asks, claims the night and calls the run; started again it is skipped by its condition."""
+    add_open_window(desk)
+    desk.sh("systemctl", "start", SERVICE, check=False)
+    first = shown(desk, SERVICE, "ExecMainStartTimestampMonotonic", "Result")
+    desk.sh("systemctl", "start", SERVICE, check=False)
+    second = shown(desk, SERVICE, "Result", "ActiveState")
+
+    assert int(first["ExecMainStartTimestampMonotonic"]) > 0, log(desk)
+    assert second["Result"] == "exec-condition", log(desk)
+    assert "already had its run" in log(desk)
+    assert stager(desk, "list")["schedules"][0]["last_night"] is not None
+
+
+def test_a_missed_start_is_made_up_for(desk: Machine) -> None:
+    """A machine that was off when the window opened starts the run as soon as the timer is there again."""
+    stamp = f"/var/lib/systemd/timers/stamp-{TIMER}"
+    desk.write(stamp, "")
+    desk.sh("touch", "-d", "2 days ago", stamp)
+    add_open_window(desk)
+
+    until(lambda: stager(desk, "list")["schedules"][0]["last_night"], "the claim of the night", 30)
+
+
+def test_removed_without_a_trace(desk: Machine) -> None:
+    """After the removal systemd knows neither unit, and no file of them is left."""
+    before = desk.sh("find", "/etc/systemd", "-newer", "/etc/stager/nightly.yaml", "-type", "f").stdout
+    add_open_window(desk)
+    stager(desk, "remove", NAME)
+
+    assert shown(desk, TIMER, "LoadState")["LoadState"] == "not-found"
+    assert shown(desk, SERVICE, "LoadState")["LoadState"] == "not-found"
+    assert desk.sh("find", "/etc/systemd", "-newer", "/etc/stager/nightly.yaml", "-type", "f").stdout == before
+    assert desk.sh("find", "/etc/systemd", "-name", "*stager*").stdout == ""
