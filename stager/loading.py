@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,9 @@ def load_playbook(path: str | Path, *, check_files: bool = True) -> LoadedPlaybo
         InvalidFile: with every complaint about the playbook and the marker files at once.
     """
     file = Path(path)
+    if not file.exists():
+        missing = Complaint(str(path), 1, 1, "", "a playbook", "no such file")
+        raise invalid([missing], next=f"stager init ADDRESS -o {shlex.quote(str(path))}")
     text = read_text(file)
     source = Source.parse(text, str(path))
     playbook, found = source.check(Playbook)

@@ -36,9 +36,9 @@ def key_path(path: Path) -> str:
     return "/".join(str(part) for part in path)
 
 
-def invalid(complaints: Iterable[Complaint]) -> InvalidFile:
+def invalid(complaints: Iterable[Complaint], *, next: str = "") -> InvalidFile:  # noqa: A002
     """Return the error that says all of them at once, in the order of the files' lines; next is to edit the first."""
     ordered = sorted(set(complaints))
     documents = [asdict(complaint) for complaint in ordered]
     edit = f"${{EDITOR:-vi}} +{ordered[0].line} {shlex.quote(ordered[0].file)}" if ordered else ""
-    return InvalidFile("\n".join(map(str, ordered)), next=edit, complaints=documents)
+    return InvalidFile("\n".join(map(str, ordered)), next=next or edit, complaints=documents)

@@ -14,7 +14,9 @@ Name = Annotated[
     Field(description="a name of letters, digits, dots, dashes and underscores, at most 63"),
 ]
 OneLine = Annotated[
-    str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$"), Field(description="one line of text")
+    str,
+    StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"),
+    Field(description="one line of text"),
 ]
 EnvName = Annotated[
     str,

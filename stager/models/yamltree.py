@@ -1,14 +1,10 @@
 """YAML text as plain data that remembers where each key and value stood.
 
-PyYAML parses; what a plain word means is decided here, by the YAML 1.2 core rules. Words that YAML 1.1
-readers take for something else (``on``, ``yes``, ``22:30``, ``0644``) are refused unless quoted, because
-whoever wrote them may have meant either.
+PyYAML parses; what a bare word means is decided in ``yamlwords``.
 """
 
 from __future__ import annotations
 
-import math
-import re
 from dataclasses import dataclass, field
 
 import yaml
@@ -16,25 +12,11 @@ from pydantic import JsonValue
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from stager.models.complaint import Complaint, Path, key_path
+from stager.models.yamlwords import meaning, trap
 
 #: A playbook has a few hundred values; aliases that multiply beyond this are an accident or an attack.
 MAX_VALUES = 50_000
 MAX_DEPTH = 50
-
-_NULL = re.compile(r"|~|null|Null|NULL")
-_BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
-_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?")
-_TRAPS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"(?i:yes|on)"), 'true, or "{0}" in quotes'),
-    (re.compile(r"(?i:no|off)"), 'false, or "{0}" in quotes'),
-    (re.compile(r"[-+]?[0-9]+(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"), 'a time or ratio in quotes: "{0}"'),
-    (re.compile(r"[-+]?0[0-7_]+"), 'an octal number in quotes: "{0}", or a number without leading zeros'),
-    (re.compile(r"[-+]?0[0-9_]+"), 'text in quotes: "{0}", or a number without leading zeros'),
-    (re.compile(r"[-+]?0[xob][0-9a-fA-F_]+"), 'a decimal number, or "{0}" in quotes'),
-    (re.compile(r"[-+]?[0-9][0-9_]*_[0-9_]*(?:\.[0-9_]*)?"), 'a number without underscores, or "{0}" in quotes'),
-    (re.compile(r"[-+]?\.(?i:inf|nan)"), 'a finite number, or "{0}" in quotes'),
-)
 
 
 @dataclass(frozen=True)
@@ -153,7 +135,7 @@ class _Builder:
         assert isinstance(node, ScalarNode)
         if node.style is None and not node.tag:
             return self.plain(node.value, path)
-        return str(node.value)
+        return self.text(node, path)
 
     def mapping(self, node: MappingNode, path: Path) -> dict[str, JsonValue]:
         result: dict[str, JsonValue] = {}
@@ -162,7 +144,7 @@ class _Builder:
             if not isinstance(key_node, ScalarNode):
                 self.complain(spot, path, "a word as key", "a list or mapping")
                 continue
-            key = str(key_node.value)
+            key = self.text(key_node, path)
             here = (*path, key)
             if key == "<<" and key_node.style is None:
                 self.complain(spot, here, "every key written out", "a merge key (<<)")
@@ -174,22 +156,19 @@ class _Builder:
                 result[key] = self.value(value_node, here)
         return result
 
-    def plain(self, word: str, path: Path) -> JsonValue:
-        if _NULL.fullmatch(word):
-            return None
-        if _BOOL.fullmatch(word):
-            return word.lower() == "true"
-        if _INT.fullmatch(word) and len(word) < 20:
-            return int(word)
-        if _FLOAT.fullmatch(word) and math.isfinite(float(word)):
-            return float(word)
-        for pattern, advice in _TRAPS:
-            if pattern.fullmatch(word):
-                hint = "YAML readers disagree about this word"
-                spot = self.tree.values[path]
-                self.complain(spot, path, advice.format(word), f"the bare word {word}", hint)
-                break
+    def text(self, node: ScalarNode, path: Path) -> str:
+        word = str(node.value)
+        if any("\ud800" <= character <= "\udfff" for character in word):
+            self.complain(_spot(node), path, "whole characters", "half a surrogate pair", "write it as \\U0001F600")
+            return word.encode("utf-8", "replace").decode()
         return word
+
+    def plain(self, word: str, path: Path) -> JsonValue:
+        advice = trap(word)
+        if advice:
+            hint = "YAML readers disagree about this word"
+            self.complain(self.tree.values[path], path, advice, f"the bare word {word}", hint)
+        return meaning(word)
 
     def complain(self, spot: Spot, path: Path, expected: str, found: str, hint: str = "") -> None:
         self.tree.complaints.append(

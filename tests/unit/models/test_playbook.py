@@ -192,6 +192,9 @@ def test_command_units_are_tables() -> None:
         ("guard", {"notify": ["page", "{text}"]}, "guard/notify/1", "{message} or {run_id}"),
         ("probes", {"overlap": None}, "probes/overlap", "a mapping"),
         ("policy", "", "policy", "a policy file"),
+        ("policy", " ", "policy", "a policy file"),
+        ("policy", "a\x00b", "policy", "a policy file"),
+        ("policy", "\x00", "policy", "a policy file"),
         ("promote", {}, "promote", "one of stager, name, host"),
     ],
 )

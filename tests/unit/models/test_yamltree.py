@@ -77,6 +77,8 @@ def test_a_duplicate_key_is_refused_with_the_line_of_the_first() -> None:
         ("{[1]: 2}", "expected a word as key"),
         ("a: &a [*a]", "at most"),
         ("[" * 3000, "levels"),
+        ('a: "\\ud83d"', "half a surrogate pair"),
+        ('"\\ud83d": 1', "half a surrogate pair"),
     ],
 )
 def test_text_that_is_no_plain_yaml_is_refused_with_its_place(text: str, words: str) -> None:
