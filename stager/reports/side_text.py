@@ -15,13 +15,18 @@ from stager.reports.side import Comparison
 def side_text(comparison: Comparison) -> RenderableType:
     """Return the two columns as a table, below every warning."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("claim", overflow="fold")
     for name in ("", comparison.left, comparison.right, "change"):
         table.add_column(name, overflow="fold", justify="right" if name == "change" else "left")
     for claim, rows in groupby(comparison.rows, key=lambda row: row.claim):
-        for number, row in enumerate(rows):
+        table.add_row(visible(claim, "bold"))
+        for row in rows:
             style = "bold" if row.left != row.right else ""
-            cells = (visible(row.what, "dim"), visible(row.left, style), visible(row.right, style), visible(row.change))
-            table.add_row(visible(claim if number == 0 else ""), *cells)
+            cells = (
+                visible(f"  {row.what}", "dim"),
+                visible(row.left, style),
+                visible(row.right, style),
+                visible(row.change),
+            )
+            table.add_row(*cells)
         table.add_section()
     return Group(*(visible(f"! {warning}", "yellow") for warning in comparison.warnings), table)

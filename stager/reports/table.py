@@ -42,14 +42,15 @@ def verdict_text(verdict: Verdict) -> Text:
 
 def _table(evidence: Iterable[Evidence]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_lines=False, pad_edge=False, expand=True, leading=1)
-    table.add_column("claim", ratio=3, overflow="fold")
+    table.add_column("claim", no_wrap=True)
     for column, ratio in zip(COLUMNS, (5, 4, 0, 4, 6), strict=True):
         if ratio:
             table.add_column(column, ratio=ratio, overflow="fold")
         else:
             table.add_column(column, justify="right", no_wrap=True)
     for item in evidence:
-        claim = Text.assemble(visible(claim_name(item)), "\n", verdict_text(item.verdict))
+        name = claim_name(item).replace("/", "/\n", 1)
+        claim = Text.assemble(visible(name, "bold"), "\n", verdict_text(item.verdict))
         table.add_row(
             claim,
             _values(item),
