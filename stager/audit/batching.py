@@ -208,7 +208,7 @@ class BatchDefaults:
             for flag in found:
                 self._seen = set()
                 for site in self._options(dest):
-                    yield f"option {flag.spelling}", site
+                    yield f"option {flag.spelling} in {flag.path}", site
         for module in self.project.modules:
             for store in module.stores:
                 single = self._single(store)

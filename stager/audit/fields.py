@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stager.audit.endpoints import Answer, answers
+from stager.audit.answers import Answer, answers
 from stager.audit.facts import Function
 from stager.audit.findings import Field, Place
 from stager.audit.limits import Flag, flags

@@ -21,12 +21,14 @@ _HASH = frozenset({".sh", ".rb", ".pyx"})
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{2,}")
 _FIELD = re.compile(r"""["'`]([A-Za-z_][A-Za-z0-9_]*)["'`]\s*(?::|,|=>|\]\s*=)\s*([^,}\n]{1,80})""")
 _FIELD_NAME = re.compile(
-    r"n_ctx|context_(?:length|size)|busy|active|status|ok|is_processing|in_?flight|(?:requests|slots|jobs)_\w+"
+    r"n_ctx|context_(?:length|size)|busy|active|is_processing|in_?flight|(?:requests|slots|jobs)_\w+"
     r"|\w+_(?:slots|requests|jobs|concurrency)|model_loaded|queue\w*|concurrencyLimit",
     re.IGNORECASE,
 )
+_GOOD = re.compile(r"""(?:["'](?:ok|OK|healthy|ready|up)["']|true\b)""")
 #: Words without which a file answers no request.
 _SERVES = ("json", "JSON", "http", "Http", "metrics")
+_ROUTE = re.compile(r"""["'`](/[a-zA-Z0-9_/-]+)["'`]""")
 _LITERAL = re.compile(r"""^(?:-?\d[\d.]*|true|false|null|nil|["'][^"']*["'])\s*[)};]*\s*$""", re.IGNORECASE)
 _CONFIGURED = re.compile(r"\b(?:params?|config|cfg|opts?|options|args|settings?|env|getenv|flags?)\b", re.IGNORECASE)
 
@@ -56,7 +58,7 @@ def read_text(path: str, source: bytes) -> TextFile:
         elif bare.startswith(marker):
             lines.append("")
         else:
-            lines.append(re.sub(rf"\s{marker}\s.*$", "", line))
+            lines.append(line.partition(f" {marker} ")[0])
     return TextFile(path, tuple(lines))
 
 
@@ -80,12 +82,15 @@ def _fields(file: TextFile) -> Iterator[Field]:
     if not any(word in line for line in file.lines for word in _SERVES):
         return  # no answer of a server is made here
     for number, line in enumerate(file.lines, 1):
-        path = re.search(r"""["'`](/[a-zA-Z0-9_/-]+)["'`]""", line)
+        if not any(quote in line for quote in "\"'`"):
+            continue
+        path = _ROUTE.search(line)
         if path and HEALTH_PATH.search(path.group(1)):
             endpoint = f"{path.group(1)} (the nearest route above)"
         for found in _FIELD.finditer(line):
             name, value = found.group(1), found.group(2).strip()
-            if is_capacity(name) or _FIELD_NAME.fullmatch(name):
+            healthy = name in {"status", "ok", "health"} and _GOOD.match(value) is not None
+            if is_capacity(name) or healthy or _FIELD_NAME.fullmatch(name):
                 yield _field(file, number, name, value, endpoint)
 
 

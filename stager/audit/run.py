@@ -24,7 +24,7 @@ from stager.audit.sources import MAX_BYTES, Entry, Sources
 from stager.audit.workers import find_workers
 from stager.audit.writebacks import find_write_backs
 
-_TESTS = re.compile(r"(?:^|/)(?:tests?|testing|benchmarks?)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
+_TESTS = re.compile(r"(?:^|/)(?:tests?|testing|bench|benchmarks?)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
 _BATCH = 64
 
 LIMITS = (
@@ -130,7 +130,9 @@ def _analyse(paths: Iterable[str], reading: _Reading, keys: list[Key], configs: 
     )
     batch_defaults = accept.apply(BatchDefaults(project).find(), notes, used)
     fields = accept.apply([*find_fields(project), *othertext.find_text_fields(reading.texts)], notes, used)
-    dead_keys = accept.apply(find_dead_keys(project, keys, othertext.mentions(reading.texts)), notes, used)
+    dead_keys = accept.apply(
+        find_dead_keys(project, keys, othertext.mentions(reading.texts) if keys else {}), notes, used
+    )
     unused_flags = accept.apply(find_unused_flags(project), notes, used)
     dead_metrics = accept.apply(find_dead_metrics(project), notes, used)
     write_backs = accept.apply(find_write_backs(project), notes, used)
@@ -165,6 +167,7 @@ def _next_steps(serialisers: Sequence[Serialiser], defaults: Sequence[BatchDefau
         yield f"First the serialisers: {names}."
     for winner in (item for item in defaults if item.wins):
         chain = [item for item in defaults if item.limit == winner.limit]
-        if len(chain) > 1 and winner.value is not None:
+        narrowed = any(item.how == "clamp" or item.replaced for item in chain)
+        if narrowed and len(chain) > 1 and winner.value is not None:
             lead = "Taking the serialiser away alone changes nothing: " if open_ones else ""
             yield f"{lead}{winner.name} = {winner.value} ({winner.where}) comes next and decides {winner.limit}."
