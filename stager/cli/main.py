@@ -135,9 +135,10 @@ def _known(error: BaseException, output: Output) -> StagerError:
         context = getattr(error, "ctx", None)
         asked = context.command_path if context else "stager"
         return UsageError(error.format_message(), next=f"{asked} --help")
-    from stager.cli.faults import fault  # loaded only when it is needed
+    from stager.cli.extras import missing_extra  # these two are loaded only when they are needed
+    from stager.cli.faults import fault
 
-    return fault(error, host_state=host_state)
+    return missing_extra(error, host_state=host_state) or fault(error, host_state=host_state)
 
 
 def tell(error: StagerError, output: Output) -> int:

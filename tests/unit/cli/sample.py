@@ -41,6 +41,8 @@ def sample(output: Output, what: str, hold: str) -> int | None:
             output.emit({})
         case "fault":
             raise ZeroDivisionError("nobody thought of this")
+        case "extra":
+            raise ModuleNotFoundError("No module named 'dbos.core'", name="dbos.core")
         case "interrupt":
             raise KeyboardInterrupt
         case "terminate" | "hangup":

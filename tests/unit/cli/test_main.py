@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stager.cli import main as frame
+from stager.cli.extras import EXTRAS
 
 TABLE = {"sample": "tests.unit.cli.sample:sample", "looks": "tests.unit.cli.sample:looks"}
 ROOT = Path(__file__).resolve().parents[3]
@@ -140,6 +142,21 @@ def test_a_fault_is_told_where_no_file_can_be_written(say: Any, monkeypatch: pyt
     said = say("sample", "fault")
     assert said.code == 1
     assert "Traceback" in said.err
+
+
+def test_a_missing_extra_is_no_fault(say: Any) -> None:
+    """A library only some users install is named with the command that installs it, and leaves no trace file."""
+    error = say("sample", "extra", "--json").document["error"]
+    assert (error["code"], error["message"]) == (2, "This needs dbos, which is not installed.")
+    assert error["next"] == "pip install 'stager[fleet]'"
+    assert not (Path(os.environ["STAGER_HOME"]) / "faults").exists()
+
+
+def test_the_extras_are_those_of_the_package() -> None:
+    """Each library that is loaded late is in the extra it is said to be in."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for library, extra in EXTRAS.items():
+        assert any(need.replace("-", "_").startswith(library) for need in extras[extra]), library
 
 
 def test_the_host_is_called_untouched_only_by_commands_that_cannot_touch_it(say: Any) -> None:
