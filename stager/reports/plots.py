@@ -126,7 +126,10 @@ def _raster(axes: Axes, streams: Sequence[Stream], *, waits: bool = True) -> Non
         times = [part for token in stream.tokens for part in (token, token, math.nan)]
         heights = [part for _ in stream.tokens for part in (number - 0.36, number + 0.36, math.nan)]
         axes.plot(times, heights, color=ink, linewidth=1.0, solid_capstyle="butt")
-    axes.set_yticks(range(len(streams)), [f"stream {number + 1}" for number in range(len(streams))])
+    axes.set_yticks(
+        range(len(streams)),
+        [stream.name.replace("_", " ") or f"stream {number}" for number, stream in enumerate(streams, 1)],
+    )
     axes.set_ylim(len(streams) - 0.5, -0.5)
     axes.tick_params(length=0, axis="y")
     axes.spines["left"].set_visible(False)

@@ -11,6 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+#: More answers than this make a figure nobody reads.
+MOST_ANSWERS = 16
+
 
 @dataclass(frozen=True)
 class Stream:
@@ -19,6 +22,7 @@ class Stream:
     sent: float
     tokens: tuple[float, ...]
     ended: str
+    name: str = ""
 
     @property
     def ttft(self) -> float | None:
@@ -59,7 +63,7 @@ def read_samples(raw: bytes) -> Samples:
     if not isinstance(document, dict):
         return Samples()
     return Samples(
-        streams=tuple(_streams(document.get("streams"))),
+        streams=tuple(_streams(document.get("streams"))) or _answers(document),
         gauge=_gauge(document.get("gauge")),
         latencies=tuple(_latencies(document.get("latencies"))),
     )
@@ -73,6 +77,30 @@ def _streams(entries: object) -> Iterable[Stream]:
         reasons = _list(entry.get("finish_reasons"))
         ended = entry.get("error") or (reasons[-1] if reasons else entry.get("ended"))
         yield Stream(entry["sent"] / 1e6, tokens, str(ended or "no finish reason"))
+
+
+def _answers(document: Mapping[str, Any]) -> tuple[Stream, ...]:
+    """Single answers, wherever they lie: objects with ``sent_ns`` and ``delta_ns``, times after the sending."""
+    found = sorted(_sketches(document, ""), key=lambda pair: pair[1]["sent_ns"])[:MOST_ANSWERS]
+    streams = []
+    for name, entry in found:
+        sent = (entry["sent_ns"] - found[0][1]["sent_ns"]) / 1e9
+        tokens = tuple(sent + time / 1e9 for time in entry["delta_ns"] if _is_number(time))
+        reasons = _list(entry.get("finish_reasons"))
+        ended = str(entry.get("error") or (reasons[-1] if reasons else entry.get("ended", "")))
+        streams.append(Stream(sent, tokens, ended, name))
+    return tuple(streams) if any(stream.tokens for stream in streams) else ()
+
+
+def _sketches(value: object, name: str) -> Iterable[tuple[str, dict[str, Any]]]:
+    if isinstance(value, dict) and _is_number(value.get("sent_ns")) and isinstance(value.get("delta_ns"), list):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _sketches(inner, str(key))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value, 1):
+            yield from _sketches(inner, f"{name} {number}".strip())
 
 
 def _gauge(entry: object) -> Series | None:

@@ -262,3 +262,27 @@ def test_raw_samples_are_looked_for_in_the_store_only(tmp_path: Path) -> None:
     found, _ = store.search()
 
     assert found[-1].faults == ("its raw samples point outside the store (../0.gz)",)
+
+
+def _add_for_ever(home: str) -> None:
+    store = Store(Path(home))
+    while True:
+        store.add(finding(), bytes(1000), PROVENANCE)
+
+
+def test_a_killed_writer_leaves_nothing_half_written(tmp_path: Path) -> None:
+    """After SIGKILL at any moment every attempt that is there is whole, and the next one gets the next number."""
+    for round_ in range(6):
+        writer = multiprocessing.Process(target=_add_for_ever, args=(str(tmp_path),))
+        writer.start()
+        writer.join(0.15 + 0.017 * round_)
+        assert writer.is_alive(), "the writer ended by itself, so nothing was tried"
+        writer.kill()
+        writer.join()
+
+    kept = Store(tmp_path).add(finding(), b"after", PROVENANCE)
+    found, troubles = Store(tmp_path).search()
+
+    assert troubles == []
+    assert [item for item in found if item.faults] == []
+    assert [item.evidence.attempt for item in found] == list(range(1, kept.evidence.attempt + 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from html.parser import HTMLParser
@@ -188,6 +189,19 @@ def test_the_same_run_gives_the_same_page(page: str) -> None:
 def test_raw_samples_of_another_shape_are_not_drawn(raw: bytes) -> None:
     """What cannot be read is left out, never guessed."""
     assert read_samples(raw) == Samples()
+
+
+def test_single_answers_are_found_wherever_they_lie() -> None:
+    """Answers a probe kept one by one are drawn on one time axis, oldest first, under their own names."""
+    answer = {"sent_ns": 5 * 10**9, "delta_ns": [10**8, 2 * 10**8], "finish_reasons": ["stop"]}
+    later = answer | {"sent_ns": 7 * 10**9, "finish_reasons": [], "ended": "timeout", "delta_ns": []}
+
+    samples = read_samples(json.dumps({"rounds": {"late": later, "answers": [answer]}, "note": 1}).encode())
+
+    assert [(stream.name, stream.sent, stream.tokens, stream.ended) for stream in samples.streams] == [
+        ("answers 1", 0.0, (0.1, 0.2), "stop"),
+        ("late", 2.0, (), "timeout"),
+    ]
 
 
 def test_raw_samples_are_read_in_seconds() -> None:
