@@ -13,6 +13,7 @@ from stager.cli.command import Group, command
 from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.cli.schedule_add import add
+from stager.cli.schedule_morning import morning
 from stager.clock import SystemClock
 from stager.errors import InvalidFile, LeftForPerson, Refused
 from stager.fleet import install
@@ -104,11 +105,13 @@ def due(output: Output, name: str, by_cron: bool) -> int:
     reason = answer.reason or ("" if starts else "Another start claimed this night.")
     if reason and not (by_cron and (answer.quiet or not answer.reason)):
         output.say(f"{name}: not started. {reason}")
+    if not starts and not answer.quiet and answer.night is not None and answer.reason:
+        records.refuse(name, answer.night.day, answer.reason)
     output.emit({"name": name, "starts": starts, "reason": reason})
     return 0 if starts else Refused.exit_code
 
 
-for _command in (add, list_, remove, pause, resume, due):
+for _command in (add, list_, remove, pause, resume, morning, due):
     schedule.add_command(_command)
 due.hidden = True
 

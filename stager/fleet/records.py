@@ -92,6 +92,17 @@ class Records:
             return False
         return True
 
+    def refuse(self, name: str, night: date, reason: str) -> None:
+        """Remember why a night's run was not started; the last reason counts."""
+        folder = self._nights(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{night.isoformat()}.refused").write_text(reason, encoding="utf-8")
+
+    def refusals(self, name: str) -> dict[date, str]:
+        """Return the nights that were asked for and refused, with the reason."""
+        found = self._nights(name).glob("????-??-??.refused")
+        return {date.fromisoformat(path.stem): path.read_text(encoding="utf-8") for path in found}
+
     def _nights(self, name: str) -> Path:
         return self._file(name).parent / "nights"
 

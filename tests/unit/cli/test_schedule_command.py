@@ -195,3 +195,39 @@ def test_what_it_refuses(
 def test_an_unknown_schedule(capsys: pytest.CaptureFixture[str]) -> None:
     """Removing what is not there is wrong use."""
     assert stager(capsys, "remove", "nothing")[0] == 2
+
+
+def test_the_morning_after_a_refusal(
+    capsys: pytest.CaptureFixture[str], playbook: Path, units: Path, tmp_path: Path
+) -> None:
+    """A night that was refused is in the morning's answer, in each form, and its exit code is 4."""
+    stager(capsys, *around_now(playbook))
+    record = json.loads((path := next((Path(os.environ["STAGER_HOME"]) / "schedules").glob("*/*.json"))).read_text())
+    record["schedule"]["added"] = "2026-01-01T00:00:00+00:00"
+    path.write_text(json.dumps(record))
+    playbook.write_text(PLAYBOOK.replace("RUNTIME", "10h"))
+    stager(capsys, "due", "batch4")
+    files = ["--markdown", str(tmp_path / "m.md"), "--html", str(tmp_path / "m.html")]
+    code, document, text = stager(capsys, "morning", "--since", "2h", *files, "--notify", f"tee {tmp_path}/told")
+
+    assert code == 4
+    (night,) = document["nights_without_a_run"]
+    assert "worst case is 10h" in night["reason"]
+    assert "Nights without a run" in text
+    assert (tmp_path / "m.md").read_text() in text
+    assert "Nights without a run" in (tmp_path / "m.html").read_text()
+    assert json.loads((tmp_path / "told").read_text()) == document
+
+
+def test_nobody_was_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """A notification that fails is said, and a quiet night is then no success."""
+    code, document, text = stager(capsys, "morning", "--notify", "false")
+
+    assert (code, document["exit_code"]) == (1, 0)
+    assert "nobody was told: false ended with 1" in text
+
+
+@pytest.mark.parametrize("words", [["--since", "yesterday"], ["--webhook-file", "/nowhere"]])
+def test_what_the_morning_refuses(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    """A time that is none, and a file that is not there, are wrong use."""
+    assert stager(capsys, "morning", *words)[0] == 2

@@ -23,7 +23,7 @@ def schedule(**changes: Any) -> Schedule:
         "until": "06:00",
         "timezone": "Europe/Berlin",
         "worst": 4800.0,
-        "added": "2026-11-29T12:00:00+00:00",
+        "added": "2026-10-01T12:00:00+00:00",
     }
     return Schedule(**{**common, **changes})
 

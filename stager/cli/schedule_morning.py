@@ -1,0 +1,97 @@
+"""``stager schedule morning``: what the night came to, for people, for files, and for whoever must be told."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import click
+
+from stager.cli.command import command
+from stager.cli.home import stager_home
+from stager.cli.output import Output
+from stager.cli.writing import write_file
+from stager.clock import SystemClock
+from stager.errors import (
+    CandidateFailed,
+    HostHeld,
+    LeftForPerson,
+    NotRestored,
+    NotShown,
+    Refused,
+    StagerError,
+    Stopped,
+    Unreachable,
+    UsageError,
+    gravest,
+)
+from stager.evidence.records import Records as RunRecords
+from stager.fleet.morning import document, idle_nights
+from stager.fleet.morning import morning as gather
+from stager.fleet.morning_page import page
+from stager.fleet.morning_text import markdown
+from stager.fleet.notify import by_command, by_webhook
+from stager.fleet.records import Records
+from stager.models.quantities import parse_duration
+
+
+@command(Refused, CandidateFailed, NotShown, LeftForPerson, NotRestored, Unreachable, HostHeld, Stopped)
+@click.option("--since", default="24h", show_default=True, help="A time (2026-11-29T18:00, local) or so long ago.")
+@click.option("--markdown", "markdown_path", type=click.Path(path_type=Path), help="Also write it as Markdown.")
+@click.option("--html", "html_path", type=click.Path(path_type=Path), help="Also write it as one HTML page.")
+@click.option("--notify", help="A command that gets the JSON document on its standard input.")
+@click.option(
+    "--webhook-file", type=click.Path(path_type=Path), help="A file with an address the document is posted to."
+)
+def morning(
+    output: Output,
+    since: str,
+    markdown_path: Path | None,
+    html_path: Path | None,
+    notify: str | None,
+    webhook_file: Path | None,
+) -> int:
+    """Say what the nights came to: per host and build what was shown, what was not, what was left, the downtime.
+
+    The exit code is the gravest of the runs; a night without the run it should have had counts as refused (4).
+    """
+    now = SystemClock().now()
+    begin = _since(since, now)
+    schedules = Records(stager_home())
+    known = [record.schedule for record in schedules.all()]
+    started = {item: schedules.started(item.name) for item in known}
+    refusals = {(item.name, day): why for item in known for day, why in schedules.refusals(item.name).items()}
+    answer = gather(RunRecords(stager_home()).all(), idle_nights(started, refusals, begin, now), begin, now)
+    output.say(markdown(answer))
+    if markdown_path:
+        write_file(markdown_path, markdown(answer).encode())
+    if html_path:
+        write_file(html_path, page(answer).encode())
+    told = document(answer)
+    failures = [by_command(shlex.split(notify), told)] if notify else []
+    failures += [by_webhook(_address(webhook_file), told)] if webhook_file else []
+    for failure in filter(None, failures):
+        output.warn(f"warning: nobody was told: {failure}.")
+    output.emit(told)
+    return gravest([answer.code, *(StagerError.exit_code for failure in failures if failure)])
+
+
+def _since(text: str, now: datetime) -> datetime:
+    try:
+        return now - timedelta(seconds=parse_duration(text))
+    except ValueError:
+        pass  # not so long ago: a time, then
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except ValueError:
+        raise UsageError(
+            f"--since {text}: expected a time such as 2026-11-29T18:00, or a duration such as 14h."
+        ) from None
+
+
+def _address(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
