@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,7 +69,7 @@ def test_flushed_streams_show_as_bursts(seed: int, streams: int) -> None:
 def test_generating_at_once_is_the_largest_pairwise_overlapping_set(spans: list[tuple[int, int]]) -> None:
     """The sweep agrees with the definition tried on every moment: max(first) < min(last) over the largest set."""
     moments = sorted({edge for span in spans for edge in span})
-    between = [(a + b) / 2 for a, b in zip(moments, moments[1:], strict=False)]
+    between = [(a + b) / 2 for a, b in pairwise(moments)]
     expected = max(sum(begin < moment < end for begin, end in spans) for moment in between)
     assert s.generating_at_once(spans) == expected
 
