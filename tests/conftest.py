@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -69,46 +70,38 @@ def _slots() -> Iterator[Slots]:
         yield slots
 
 
-@pytest.fixture(scope="session")
-def _kept(_slots: Slots) -> Iterator[dict[tuple[object, ...], list[Machine]]]:
-    """The hosts of this session by kind, kept until it ends."""
-    kept: dict[tuple[object, ...], list[Machine]] = {}
-    yield kept
-    for machine in (machine for there in kept.values() for machine in there):
-        machine.destroy()
-
-
 @pytest.fixture
-def machines(
-    _slots: Slots, _kept: dict[tuple[object, ...], list[Machine]], request: pytest.FixtureRequest
-) -> Iterator[Callable[..., list[Machine]]]:
-    """`machines(n, **kind)`: n clean, running hosts of a kind (the arguments of `Machine`).
+def machines(_slots: Slots, request: pytest.FixtureRequest) -> Iterator[Callable[..., list[Machine]]]:
+    """`machines(n, **kind)`: n new, running hosts of a kind (the arguments of `Machine`), gone after the test.
 
+    A boot takes a third of a second on a quiet machine, so none is kept for a test to find used.
     Where the test fails, the end of each host's log is printed.
     """
-    used: list[Machine] = []
+    with ExitStack() as later:
 
-    def take(count: int, **kind: Any) -> list[Machine]:
-        there = _kept.setdefault(tuple(sorted(kind.items())), [])
-        for machine in there[:count]:
-            machine.reset()
-        while len(there) < count:
-            there.append(_boot(_slots, kind))
-        used.extend(there[:count])
-        return there[:count]
+        def boot(count: int, **kind: Any) -> list[Machine]:
+            _root_or_skip(kind.get("suite", "bookworm"))
+            return [one(kind) for _ in range(count)]
 
-    yield take
-    if request.node.stash.get(FAILED, False):
-        for machine in used:
-            print(f"--- {machine.name} ({machine.suite}) ---\n{machine.last_words()}")
+        def one(kind: dict[str, Any]) -> Machine:
+            slot = _slots.take()
+            later.callback(_slots.give_back, slot)
+            machine = Machine(slot, **kind)
+            later.callback(say, machine)
+            return machine
+
+        def say(machine: Machine) -> None:
+            if request.node.stash.get(FAILED, False):
+                print(f"--- {machine.name} ({machine.suite}) ---\n{machine.last_words()}")
+
+        yield boot
 
 
-def _boot(slots: Slots, kind: dict[str, Any]) -> Machine:
+def _root_or_skip(suite: str) -> None:
     try:
-        roots.root(kind.get("suite", "bookworm"))
+        roots.root(suite)
     except RuntimeError as error:  # no way to the distribution's archive
         pytest.fail(str(error)) if REQUIRED else pytest.skip(f"the lab has no base root: {error}")
-    return Machine(slots.take(), **kind)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -121,31 +114,31 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture
 def machine(machines: Callable[..., list[Machine]]) -> Machine:
-    """A clean, running bookworm host (systemd 252, Python 3.11, hybrid cgroups)."""
+    """A new, running bookworm host (systemd 252, Python 3.11, hybrid cgroups)."""
     return machines(1)[0]
 
 
 @pytest.fixture
 def old_machine(machines: Callable[..., list[Machine]]) -> Machine:
-    """A clean, running bullseye host (systemd 247, Python 3.9)."""
+    """A new, running bullseye host (systemd 247, Python 3.9)."""
     return machines(1, suite="bullseye")[0]
 
 
 @pytest.fixture
 def new_machine(machines: Callable[..., list[Machine]]) -> Machine:
-    """A clean, running trixie host (systemd 257, Python 3.13)."""
+    """A new, running trixie host (systemd 257, Python 3.13)."""
     return machines(1, suite="trixie")[0]
 
 
 @pytest.fixture
 def unified_machine(machines: Callable[..., list[Machine]]) -> Machine:
-    """A clean, running bookworm host with cgroup v2 alone."""
+    """A new, running bookworm host with cgroup v2 alone."""
     return machines(1, unified=True)[0]
 
 
 @pytest.fixture
 def engine_machine(machines: Callable[..., list[Machine]]) -> Machine:
-    """A clean, running bookworm host that sees the real engine and its model under /opt/engine."""
+    """A new, running bookworm host that sees the real engine and its model under /opt/engine."""
     return machines(1, read_only=engine.mounts())[0]
 
 

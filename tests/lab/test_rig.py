@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from stager.loading import load_playbook
 from tests.lab.rig import clock, pids, production
 from tests.lab.rig.engine import lay_engine
 from tests.lab.rig.machine import Machine
@@ -20,7 +19,6 @@ from tests.lab.rig.nspawn import until
 from tests.lab.rig.place import LAB
 from tests.lab.rig.production import MARKER, Service, lay
 from tests.lab.rig.slots import Slots
-from tests.lab.rig.staging import playbook
 from tests.lab.rig.state import StateDisk
 
 pytestmark = pytest.mark.lab
@@ -336,14 +334,6 @@ def test_a_dead_sessions_hosts_are_swept() -> None:
         assert not folder.exists()
     assert name not in Path("/proc/mounts").read_text()
     assert not Path(f"/sys/class/net/ve-{name}").exists()
-
-
-def test_the_playbook_of_a_laid_production_is_valid(machine: Machine, tmp_path: Path) -> None:
-    """The playbook written for a host loads without complaint, and names what was laid there."""
-    loaded = load_playbook(playbook(tmp_path, lay(machine), guard={"lease": "3s"}))
-
-    assert loaded.playbook.host.address == machine.address
-    assert loaded.playbook.production.services == ("prod.service",)
 
 
 @pytest.mark.engine

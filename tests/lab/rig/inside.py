@@ -104,7 +104,7 @@ class Inside:
             units={name: snapshot.state(unit) for name, unit in shown.items() if not name.startswith("stager")},
             invocations={name: unit.get("InvocationID", "") for name, unit in shown.items()},
             ours=tuple(sorted(name for name in shown if name.startswith("stager"))),
-            unit_files=snapshot.tree(top, snapshot.UNIT_FOLDERS),
+            unit_files=snapshot.tree(top, snapshot.UNIT_FOLDERS, only_files=True),
             files=snapshot.tree(top, folders),
             ports=snapshot.ports(self.leader),
             processes=tuple(sorted(snapshot.processes(self.leader).values())),

@@ -70,7 +70,7 @@ class Machine(Inside):
             until(self.network.answers, f"sshd on {self.address}")
             self.sh("systemctl", "is-system-running", "--wait", check=False)
         except Exception as error:
-            raise RuntimeError(f"{self.name} did not boot: {error}\n{self.console.read_text()[-2000:]}") from error
+            raise RuntimeError(f"{self.name} did not boot: {error}\n{self.last_words()}") from error
 
     def cut_power(self, *, forget_unsynced: bool = False) -> None:
         """End the host at once, as a power cut does; `forget_unsynced`: its state disk loses what was not synced."""
@@ -110,10 +110,8 @@ class Machine(Inside):
 
     def destroy(self) -> None:
         """End the host and remove all it had."""
-        if self.state and self.state.mounted.is_mount():
-            self.state.thaw()
-        self.cut_power()
         slots.remove(self.name, self.slot.folder)
+        self.wait_down()
         self.laid.clear()
 
     def ssh_config(self, alias: str | None = None, user: str = "root") -> str:
@@ -137,7 +135,9 @@ class Machine(Inside):
     def last_words(self, lines: int = 60) -> str:
         """The end of the host's log, or of its console where it is down."""
         if self.running and self._leader:
-            return self.sh("journalctl", "--no-pager", "-o", "short-precise", "-n", str(lines), check=False).stdout
+            log = self.sh("journalctl", "--no-pager", "-o", "short-precise", "-n", str(lines), check=False).stdout
+            if log:
+                return log
         return "\n".join(self.console.read_text(errors="replace").splitlines()[-lines:])
 
     def _install(self) -> None:

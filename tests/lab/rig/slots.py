@@ -6,7 +6,6 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Self
@@ -45,7 +44,7 @@ class Slots:
     """Hands out slots; each is a locked file that the kernel frees if this session dies."""
 
     def __init__(self) -> None:
-        self._locks = ExitStack()
+        self._locks: dict[int, IO[str]] = {}
 
     def __enter__(self) -> Self:
         SLOTS.mkdir(parents=True, exist_ok=True)
@@ -56,7 +55,8 @@ class Slots:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._locks.close()
+        for lock in self._locks.values():
+            lock.close()
 
     def take(self) -> Slot:
         """A free slot, this session's until it ends.
@@ -69,7 +69,7 @@ class Slots:
             if f" 10.231.{number}.1/" in links:
                 continue
             if lock := _lock(number):
-                self._locks.enter_context(lock)
+                self._locks[number] = lock
                 name = f"s{os.getpid()}-{number}"
                 slot = Slot(number, name, LAB / "hosts" / name)
                 _sweep(lock)
@@ -77,6 +77,12 @@ class Slots:
                 lock.flush()
                 return slot
         raise RuntimeError("no free 10.231.N.0/30 network is left for another host")
+
+    def give_back(self, slot: Slot) -> None:
+        """End a slot's host, remove all it had, and let others have the slot."""
+        lock = self._locks.pop(slot.number)
+        with lock:
+            _sweep(lock)
 
 
 def _numbers() -> Iterator[int]:
@@ -104,8 +110,11 @@ def _sweep(lock: IO[str]) -> None:
 
 def remove(name: str, folder: Path) -> None:
     """End a host and remove all that it had on this machine."""
+    everywhere = (line.split()[1] for line in Path("/proc/mounts").read_text().splitlines())
+    mounts = sorted((mount for mount in everywhere if Path(mount).is_relative_to(folder)), reverse=True)
+    for mount in mounts:
+        command("fsfreeze", "--unfreeze", mount, check=False)  # a writer on a frozen disk could not be killed
     nspawn.kill_all(name)
-    for mount in sorted((line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()), reverse=True):
-        if Path(mount).is_relative_to(folder):
-            command("umount", mount)
+    for mount in mounts:
+        command("umount", mount)
     shutil.rmtree(folder, ignore_errors=True)

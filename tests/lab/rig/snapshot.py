@@ -65,9 +65,10 @@ def state(unit: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(unit.get(name, "") for name in STATE)
 
 
-def tree(top: Path, folders: Iterable[str], *, digests: bool = True) -> dict[str, tuple[object, ...]]:
+def tree(top: Path, folders: Iterable[str], *, only_files: bool = False) -> dict[str, tuple[object, ...]]:
     """Everything in folders of the host whose root is `top`: path -> kind, mode, mtime in ns, size, digest."""
-    return {path: describe(top / path.lstrip("/"), digests=digests) for folder in folders for path in walk(top, folder)}
+    found = {path: describe(top / path.lstrip("/")) for folder in folders for path in walk(top, folder)}
+    return {path: what for path, what in found.items() if what[0] != "folder" or not only_files}
 
 
 def walk(top: Path, folder: str) -> Iterator[str]:
@@ -80,7 +81,7 @@ def walk(top: Path, folder: str) -> Iterator[str]:
         yield from (f"{inside}/{name}" for name in (*folders, *files))
 
 
-def describe(path: Path, *, digests: bool = True) -> tuple[object, ...]:
+def describe(path: Path) -> tuple[object, ...]:
     """What a path is; a folder's mtime and size are left out, because they change with what is in it."""
     try:
         seen = path.lstat()
@@ -88,7 +89,7 @@ def describe(path: Path, *, digests: bool = True) -> tuple[object, ...]:
             return ("link", str(path.readlink()))
         if path.is_dir():
             return ("folder", oct(seen.st_mode))
-        digest = hashlib.sha256(path.read_bytes()).hexdigest() if digests and path.is_file() else ""
+        digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
         return ("file", oct(seen.st_mode), seen.st_mtime_ns, seen.st_size, digest)
     except FileNotFoundError:  # it went between the listing and now
         return ("gone",)

@@ -6,6 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
+from .nspawn import until
 from .place import command
 
 # A commit interval longer than any test, and no help for writers that forget to sync before a rename:
@@ -37,9 +38,14 @@ class StateDisk:
         command("mount", "-o", OPTIONS, self.image, self.mounted)
 
     def unmount(self) -> None:
-        """Unmount the disk if it is mounted."""
+        """Unmount the disk if it is mounted.
+
+        A host that was just cut off lets go of its mounts a little later; until then the file system lives on, and
+        mounting the image anew would bring back the very same one, broken as it may be.
+        """
         while self.mounted.is_mount():
             command("umount", self.mounted)
+        until(lambda: not command("losetup", "-j", self.image).stdout, f"the end of {self.image}'s loop device")
 
     def lose_what_was_not_synced(self) -> None:
         """Put the disk back to what was on it, the page cache forgotten; call it when the host's power is cut.
