@@ -11,8 +11,9 @@ from stager.cli.command import command
 from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.errors import GateRefused, InvalidFile
-from stager.evidence.attest import export_answer, with_signers
-from stager.evidence.gate import judge
+from stager.evidence.asking import ask_gate
+from stager.evidence.attest import export_answer
+from stager.evidence.gate import UNKNOWN_BUILD
 from stager.evidence.lookup import resolve_build
 from stager.evidence.policies import load_policy
 from stager.evidence.store import Store
@@ -23,7 +24,7 @@ from stager.reports.gate_text import gate_text
 @command(GateRefused, InvalidFile)
 @click.argument("build")
 @click.option("--policy", "policy_file", type=click.Path(path_type=Path), help="Policy file; default: the shipped one.")
-@click.option("--incumbent", default="unknown", help="The build in production now, where it is known.")
+@click.option("--incumbent", default=UNKNOWN_BUILD, help="The build in production now, where it is known.")
 @click.option("--sign", "key", type=click.Path(path_type=Path), help="Sign the answer with this OpenSSH key.")
 @click.option("-o", "--output", "folder", type=click.Path(path_type=Path), help="Where to write the signed answer.")
 def gate(
@@ -36,21 +37,16 @@ def gate(
     store = Store(stager_home())
     policy = load_policy(policy_file)
     build_id = resolve_build(build, store.builds())
-    now = datetime.now(UTC)
-    exhibits, troubles = store.search()
-    exhibits, rejected = with_signers(exhibits, store.root / build_id, policy.signers, now)
-    answer = judge(
+    answer, rejected = ask_gate(
+        store,
         build_id,
-        exhibits,
         policy,
         suite=suite_digest(),
-        now=now,
-        incumbent=resolve_build(incumbent, store.builds()) if incumbent != "unknown" else None,
-        troubles=troubles,
+        now=datetime.now(UTC),
+        incumbent=resolve_build(incumbent, store.builds()) if incumbent != UNKNOWN_BUILD else None,
     )
-    if policy.signers:
-        for statement in rejected:
-            output.warn(f"not counted: {statement.file.name}: {statement.why}")
+    for statement in rejected:
+        output.warn(f"not counted: {statement.file.name}: {statement.why}")
     output.show(gate_text(answer))
     if key:
         for path in export_answer(folder or store.root / build_id, answer, key):
