@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from tests.lab.rig.engine import SERVE
 from tests.lab.rig.machine import Machine
 from tests.lab.rig.production import MARKER, SERVER
 from tests.lab.rig.snapshot import Snapshot
@@ -95,6 +96,16 @@ class Desk:
             document[key] = {**document[key], **value} if isinstance(value, dict) and key in document else value
         self.playbook.write_text(yaml.safe_dump(document, sort_keys=False))
         return self.playbook
+
+    def real_engine(self) -> None:
+        """Make production and candidate the real engine: one slot, and four."""
+        shutil.copy(SERVE, self.playbook.parent / "server" / "serve.py")
+        engine = {"engine": "llama.cpp", "model": "smollm2", "ready": {"timeout": "60s"}}
+        slots = ["--slots", "4", "--ctx", "8192"]
+        launch = ["/usr/bin/python3", "serve.py", "--host", "{bind}", "--port", "{port}", *slots]
+        url = "http://127.0.0.1:8080/v1/chat/completions"
+        production = {"services": ["llama.service"], "healthy": {"url": url, "within": "60s"}, "drain": None}
+        self.write(candidate={**engine, "launch": launch}, production=production)
 
     def start(self, *words: str) -> subprocess.Popen[str]:
         """Start `stager`, and leave it running."""

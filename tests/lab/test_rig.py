@@ -208,7 +208,7 @@ def test_a_reset_host_is_as_new(machine: Machine) -> None:
 
     assert before.differences(machine.snapshot(["ssh.service"])) == []
     assert machine.known_hosts.read_text() == known
-    assert seconds < 5, "a reset takes about half a second on a quiet machine"
+    assert seconds < 15, "a reset takes about half a second on a quiet machine"
 
 
 def test_a_snapshot_sees_what_a_careless_tool_leaves(machine: Machine) -> None:
@@ -241,6 +241,7 @@ def test_the_watchdog_brings_production_back_unless_the_marker_is_there(machine:
     until(lambda: prod.answers(service), "the watchdog to start production", 5)
 
     machine.write(MARKER, "")
+    time.sleep(0.5)  # a look that began before the marker was there is over
     machine.sh("systemctl", "stop", "prod.service")
     time.sleep(2.5)
     assert machine.show("prod.service")["prod.service"]["ActiveState"] == "inactive"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.desk import Desk, changes
+from tests.lab.rig.engine import lay_engine
 from tests.lab.rig.machine import Machine
 from tests.lab.rig.production import lay
 
@@ -60,3 +61,26 @@ def test_a_foreign_marker_forbids_the_run(desk: Desk, machine: Machine) -> None:
     assert "/run/llama/other.maintenance" in said.document["error"]["message"]
     assert said.document["error"]["host_state"] == "untouched"
     assert changes(before, machine.snapshot(UNITS)) == ""
+
+
+@pytest.mark.engine
+def test_run_stages_probes_and_cleans_up(tmp_path: Path, engine_machine: Machine) -> None:
+    """One command does the whole job with a real engine: four slots generate together, and the host is as before."""
+    units = ("llama.service", "watchdog.timer")
+    lay_engine(engine_machine)
+    desk = Desk(tmp_path, engine_machine)
+    desk.real_engine()
+    before = engine_machine.snapshot(units)
+
+    said = desk.stager("run", str(desk.playbook), "--json", "--baseline", "overlap", timeout=240)
+
+    document = said.document
+    assert said.code == document["exit_code"], said.err
+    verdicts = {item["claim"]: item["verdict"] for item in document["evidence"]}
+    assert verdicts["generating"] == "passed", document["evidence"][0]["reasons"]
+    assert verdicts["executing"] in ("passed", "inconclusive"), document["evidence"][1]["reasons"]
+    assert all(item["sample_count"] > 0 and item["not_proven"] for item in document["evidence"])
+    peaks = {item["finding"]["claim"]: item["finding"]["verdict"] for item in document["baseline"]}
+    assert peaks["generating"] == "failed"  # one slot: production accepts four requests and generates one
+    assert document["cleanup"]["production_as_before"] is True
+    assert changes(before, engine_machine.snapshot(units)) == ""

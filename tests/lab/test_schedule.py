@@ -33,6 +33,7 @@ candidate:
   user: nobody
   limits: {runtime: 10m}
 production: {manager: systemd, services: [none-such.service]}
+probes: {overlap: {}}
 """
 
 

@@ -37,7 +37,7 @@ def service(name: str = "llama.service", port: int = 8080, slots: int = 1, conte
 def lay_engine(machine: Machine, *services: Service) -> Production:
     """Put the real engine into production on a host that has `mounts`; returns when it generates."""
     machine.copy(SERVE, SERVE_THERE)
-    return lay(machine, *(services or (service(),)))
+    return lay(machine, *(services or (service(),)), patience=90)  # a busy machine loads the model slowly
 
 
 def _folder(package: str) -> str:

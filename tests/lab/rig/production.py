@@ -127,7 +127,7 @@ class Production:
         answer = self._ask(f"{self.url(service)}/v1/chat/completions", json.dumps(body).encode())
         return bool(answer and answer.get("choices"))
 
-    def wait_healthy(self, patience: float = 15) -> None:
+    def wait_healthy(self, patience: float = 30) -> None:
         """Wait until every service generates a token."""
         for service in self.services:
             until(lambda service=service: self.answers(service), f"{service.name} to answer", patience)  # type: ignore[misc]
@@ -151,11 +151,13 @@ def lay(
     watchdogs: Mapping[str, str] | None = None,
     more: Mapping[str, str] | None = None,
     healthy: bool = True,
+    patience: float = 30,
 ) -> Production:
     """Put production on a host, start it, and wait until it answers.
 
     With no services given it is one `prod.service`; with no watchdogs, one timer. `more` holds other units: all are
-    enabled where they can be, and started. `healthy=False` does not wait for answers.
+    enabled where they can be, and started. `healthy=False` does not wait for answers, otherwise it does for `patience`
+    seconds.
     """
     services = services or (Service(),)
     watchdogs = watchdog(target=services[0].name) if watchdogs is None else watchdogs
@@ -172,7 +174,7 @@ def lay(
     production = Production(machine, services, armed)
     machine.sh("systemctl", "start", *production.names, *(name for name in at_boot if name in (more or {})))
     if healthy:
-        production.wait_healthy()
+        production.wait_healthy(patience)
     if armed:
         machine.sh("systemctl", "start", *armed)
     return production
