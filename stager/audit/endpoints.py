@@ -43,9 +43,20 @@ def _paths(call: Value) -> list[str]:
 
 
 def _registered(project: Project, function: Function, call: Value) -> Iterator[tuple[str, Function]]:
-    handlers = [child for child in call.children if child.shape == "name"]
+    handlers = list(call.children)
     handlers += [value for key, value in call.keywords if key in {"endpoint", "view_func", "handler"}]
     for path in _paths(call):
         for handler in handlers:
-            for answered in project.callees(function, handler.name):
+            for answered in _handlers(project, function, handler):
                 yield path, answered
+
+
+def _handlers(project: Project, function: Function, handler: Value) -> list[Function]:
+    """Return the functions a registered handler is; ``Server(...).health`` is a method of the class it makes."""
+    if handler.shape == "name":
+        return project.callees(function, handler.name)
+    if handler.shape == "Attribute" and handler.children[0].shape == "call":
+        klass = project.klass(function.path, handler.children[0].name)
+        method = project.method(klass, handler.terminal) if klass is not None else None
+        return [method] if method is not None else []
+    return []

@@ -1,0 +1,146 @@
+"""What sets each field an endpoint returns, and whether it can be untrue."""
+
+from __future__ import annotations
+
+import pytest
+
+SERVER = """
+    import argparse, asyncio
+    from aiohttp import web
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--batch-limit", type=int, default=4)
+    args = parser.parse_args()
+    gen_lock = asyncio.Lock()
+    class State:
+        def __init__(self, model, limit):
+            self.model = model
+            self.busy = False
+            self.active = 0
+            self.running = 0
+            self.jobs = {}
+            self.limit = limit
+            self.pages = model.count() // 4
+        async def chat(self, request):
+            self.active += 1
+            try:
+                async with gen_lock:
+                    self.running += 1
+                    self.busy = True
+                    return web.json_response(await self.model.generate("x"))
+            finally:
+                self.active -= 1
+        async def health(self, request):
+            return web.json_response({
+                "ok": True,
+                "busy": self.busy,
+                "active": self.active,
+                "running": self.running,
+                "jobs": len(self.jobs),
+                "batch_limit": args.batch_limit,
+                "limit": self.limit,
+                "pages": self.pages,
+                "odd": somewhere.odd,
+            })
+    app.router.add_get("/health", State(None, 4).health)
+    """
+
+
+@pytest.fixture
+def health(audited):
+    """The fields of the server above, by name."""
+    return {field.name: field for field in audited({"serve.py": SERVER}).fields}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "line"),
+    [
+        ("ok", "constant", "True"),
+        ("busy", "measured", "self.busy = True"),
+        ("active", "measured", "self.active += 1"),
+        ("jobs", "measured", "len(self.jobs)"),
+        ("batch_limit", "configured", "--batch-limit"),
+        ("limit", "configured", "def __init__"),
+        ("pages", "computed", "self.pages ="),
+    ],
+)
+def test_kind_and_line(health, name, kind, line):
+    """Each field has the kind of what sets it, and the line of that, not of the answer."""
+    field = health[name]
+    assert field.kind == kind
+    assert field.settled
+    assert line in SERVER.splitlines()[field.line - 1]
+    assert field.endpoint == "/health"
+
+
+def test_only_a_measured_field_may_agree(health):
+    """Constant, configured and computed fields can disagree with reality, and the sentence says why."""
+    for name in ("ok", "batch_limit", "limit", "pages"):
+        assert health[name].can_disagree.startswith("Yes")
+    assert not health["jobs"].can_disagree.startswith("Yes")
+
+
+def test_a_counter_in_front_of_the_lock_counts_waiters(health):
+    """A counter that goes up before its lock is obtained is told from one that goes up inside."""
+    assert "gen_lock" in health["active"].can_disagree
+    assert health["running"].can_disagree.startswith("Less easily")
+
+
+def test_what_was_not_found_is_not_guessed(health):
+    """A field whose origin is not in the source is not settled, and says so."""
+    assert not health["odd"].settled
+    assert health["odd"].can_disagree.startswith("Not settled")
+
+
+ROUTES = {
+    "a decorator": '@app.get("/health")\nasync def health():\n    return {"ok": True}\n',
+    "a variable": (
+        '@app.route("/health")\ndef health():\n    payload = {}\n    payload["ok"] = True\n    return jsonify(payload)\n'
+    ),
+    "another function": (
+        'def status():\n    return {"ok": True}\n@app.get("/health")\nasync def health():\n    return JSONResponse(status())\n'
+    ),
+    "a response model": (
+        'class Health(BaseModel):\n    ok: bool\n@app.get("/health")\nasync def health():\n    return Health(ok=True)\n'
+    ),
+    "a plain HTTP server": (
+        "class Server(BaseHTTPRequestHandler):\n    def do_GET(self):\n"
+        '        if self.path == "/health":\n'
+        '            self.wfile.write(json.dumps({"ok": True}).encode())\n'
+        "        else:\n"
+        '            self.wfile.write(json.dumps({"wrong": 1}).encode())\n'
+    ),
+    "a plain HTTP server's method": (
+        "class Server(BaseHTTPRequestHandler):\n    def do_GET(self):\n"
+        '        if self.path == "/health":\n            self.answer()\n'
+        "    def answer(self):\n"
+        '        self.wfile.write(json.dumps({"ok": True}).encode())\n'
+    ),
+}
+
+
+@pytest.mark.parametrize("source", ROUTES.values(), ids=ROUTES)
+def test_every_way_to_answer(audited, source):
+    """The field is found whichever way the route is declared and the answer is built."""
+    fields = audited({"serve.py": source}).fields
+    assert [(field.endpoint, field.name, field.kind) for field in fields] == [("/health", "ok", "constant")]
+
+
+def test_other_routes_only_with_their_capacity(audited):
+    """Of a route that is not about health only fields that speak of capacity are named; POST routes are not asked."""
+    source = """
+        @app.get("/v1/things")
+        async def things():
+            return {"name": "x", "total_slots": 4}
+        @app.post("/status")
+        async def set_status():
+            return {"ok": True}
+        """
+    fields = audited({"serve.py": source}).fields
+    assert [(field.endpoint, field.name) for field in fields] == [("/v1/things", "total_slots")]
+
+
+def test_fields_become_claims(audited):
+    """Beside evidence a field stands as a configured claim with its source, and with no value."""
+    claims = audited({"serve.py": SERVER}).claims()
+    claim = next(item for item in claims if item.name == "batch_limit")
+    assert (claim.endpoint, claim.value, claim.source) == ("/health", None, "configured, set at serve.py:5")
