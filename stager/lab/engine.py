@@ -121,7 +121,7 @@ class Engine:
     def _step_seconds(self) -> float:
         width = 1 if self._one_at_a_time() else len(self.active)
         growth = 1 + self.shape.step_growth * (width - 1)
-        worn = 1 + 0.02 * self.counters.finished if self.knobs.slows_down else 1.0
+        worn = 1 + 0.05 * self.counters.finished if self.knobs.slows_down else 1.0
         return self.shape.step_s * growth * worn
 
     def _one_at_a_time(self) -> bool:

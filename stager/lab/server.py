@@ -122,9 +122,13 @@ class Server:
             return _refusal(400, "exceed_context_size_error", "the request exceeds the available context size")
         try:
             return await (self._stream(request, sequence) if ask.stream else self._answer(sequence, ask))
-        except (asyncio.CancelledError, ConnectionError):
+        except asyncio.CancelledError:
             self.engine.disconnected(sequence)
             raise
+        except ConnectionError:
+            # The same event, seen by a write instead of by the server; it must not be logged as a fault of ours.
+            self.engine.disconnected(sequence)
+            raise asyncio.CancelledError from None
 
     async def _answer(self, sequence: Sequence, ask: Ask) -> web.Response:
         text = "".join([token async for token in _tokens(sequence)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -41,6 +41,10 @@ class MetronomeOrder:
 Metronome = Callable[[MetronomeOrder], AbstractAsyncContextManager[str]]
 
 
+#: Reads the bytes of device memory that the candidate's process tree holds; None where nobody can say.
+DeviceMemory = Callable[[], Awaitable[int | None]]
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """One running engine, as a probe sees it.
@@ -54,6 +58,7 @@ class Target:
         path: how it is reached.
         metronome: starts a calibration source over the same path; None when the path is direct and this
             machine is the host (the source is then a child process here).
+        device_memory: reads the device memory the candidate holds; None where the host has no way to.
         facts: anything about the vantage that belongs into its ``calibration`` part.
     """
 
@@ -64,6 +69,7 @@ class Target:
     client: Literal["controller", "host"] = "controller"
     path: Literal["direct", "ssh-forward"] = "direct"
     metronome: Metronome | None = None
+    device_memory: DeviceMemory | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def vantage(
