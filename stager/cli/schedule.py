@@ -17,10 +17,10 @@ from stager.cli.schedule_morning import morning
 from stager.clock import SystemClock
 from stager.errors import InvalidFile, LeftForPerson, Refused
 from stager.fleet import install
-from stager.fleet.admission import times_of
 from stager.fleet.due import decide
 from stager.fleet.records import Records
 from stager.fleet.schedule import Schedule, next_start
+from stager.fleet.until import run_times
 from stager.loading import load_playbook
 from stager.models.quantities import format_duration
 
@@ -117,7 +117,7 @@ due.hidden = True
 
 
 def _decide(item: Schedule, records: Records) -> Any:  # noqa: ANN401
-    times = times_of(load_playbook(item.playbook, check_files=False).playbook)
+    times = run_times(load_playbook(item.playbook, check_files=False).playbook)
     return decide(item, _now(), times, records.started(item.name))
 
 

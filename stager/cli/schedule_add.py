@@ -16,10 +16,10 @@ from stager.cli.output import Output
 from stager.clock import SystemClock
 from stager.errors import InvalidFile, Refused, UsageError
 from stager.fleet import cron, install, timer
-from stager.fleet.admission import times_of
 from stager.fleet.localzone import machine_zone
 from stager.fleet.records import Record, Records
 from stager.fleet.schedule import Schedule, next_start, objections
+from stager.fleet.until import run_times
 from stager.loading import LoadedPlaybook, load_playbook
 from stager.models.quantities import parse_duration
 
@@ -89,7 +89,7 @@ def _wanted(loaded: LoadedPlaybook, options: dict[str, Any]) -> Schedule:
         timezone=options["timezone"] or machine_zone().key,
         days=options["days"],
         jitter=jitter,
-        worst=times_of(loaded.playbook).worst,
+        worst=run_times(loaded.playbook).worst,
         added=SystemClock().now().isoformat(timespec="seconds"),
     )
     made.window()

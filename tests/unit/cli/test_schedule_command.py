@@ -27,14 +27,19 @@ candidate:
   stop: {grace: 5s}
   limits: {runtime: RUNTIME}
 production: {manager: systemd, services: [a.service], healthy: {url: "http://127.0.0.1:8080/v1", within: 60s}}
+probes: {overlap: {time_limit_s: LIMIT}}
 """
+
+
+def playbook_text(runtime: str, limit: float) -> str:
+    return PLAYBOOK.replace("RUNTIME", runtime).replace("LIMIT", str(limit))
 
 
 @pytest.fixture
 def playbook(tmp_path: Path) -> Path:
-    """A playbook whose run may last an hour and a little."""
+    """A playbook whose run may last a quarter of an hour: a probe of ten minutes."""
     path = tmp_path / "batch4.yaml"
-    path.write_text(PLAYBOOK.replace("RUNTIME", "1h"))
+    path.write_text(playbook_text("1h", 600.0))
     return path
 
 
@@ -81,7 +86,7 @@ def test_from_add_to_remove(capsys: pytest.CaptureFixture[str], playbook: Path, 
     removed, _, _ = stager(capsys, "remove", "batch4")
 
     assert (code, removed) == (0, 0)
-    assert document["schedule"]["worst"] == "1h3m5s"
+    assert document["schedule"]["worst"] == "14m10s"
     assert [(item["name"], item["host"], item["trouble"]) for item in listed] == [("batch4", "gpu1", "")]
     assert written == ["stager-nightly-batch4.service", "stager-nightly-batch4.timer"]
     assert list(units.iterdir()) == []
@@ -100,7 +105,7 @@ def test_missing_secrets_are_said(capsys: pytest.CaptureFixture[str], playbook: 
 
 def test_a_run_too_long_for_the_window(capsys: pytest.CaptureFixture[str], playbook: Path, units: Path) -> None:
     """A worst case longer than the window is refused with exit 4, and nothing is written."""
-    playbook.write_text(PLAYBOOK.replace("RUNTIME", "5h"))
+    playbook.write_text(playbook_text("5h", 18000.0))
     code, document, _ = stager(capsys, *add(playbook))
 
     assert code == 4
@@ -152,7 +157,7 @@ def test_paused_and_resumed(capsys: pytest.CaptureFixture[str], playbook: Path, 
 def test_a_playbook_that_grew_is_asked_anew(capsys: pytest.CaptureFixture[str], playbook: Path, units: Path) -> None:
     """What counts at night is the playbook as it is then, not as it was when the schedule was added."""
     stager(capsys, *around_now(playbook))
-    playbook.write_text(PLAYBOOK.replace("RUNTIME", "10h"))
+    playbook.write_text(playbook_text("10h", 36000.0))
     code, answer, _ = stager(capsys, "due", "batch4")
 
     assert code == 4
@@ -205,7 +210,7 @@ def test_the_morning_after_a_refusal(
     record = json.loads((path := next((Path(os.environ["STAGER_HOME"]) / "schedules").glob("*/*.json"))).read_text())
     record["schedule"]["added"] = "2026-01-01T00:00:00+00:00"
     path.write_text(json.dumps(record))
-    playbook.write_text(PLAYBOOK.replace("RUNTIME", "10h"))
+    playbook.write_text(playbook_text("10h", 36000.0))
     stager(capsys, "due", "batch4")
     files = ["--markdown", str(tmp_path / "m.md"), "--html", str(tmp_path / "m.html")]
     code, document, text = stager(capsys, "morning", "--since", "2h", *files, "--notify", f"tee {tmp_path}/told")
