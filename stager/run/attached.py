@@ -29,7 +29,9 @@ def host_of(home: Path, run: str) -> tuple[str, HostSpec]:
 
 
 def attach(session: Session, run_id: str) -> dict[str, Any]:
-    """Take a run over; whoever held it before can change nothing any more. A run that ended has its verdict in ``over``.
+    """Take a run over; whoever held it before can change nothing any more.
+
+    A run that ended has its verdict in ``over``.
 
     Raises:
         StagerError: the host knows none of that name, or several.

@@ -1,4 +1,4 @@
-"""Looking ahead without changing anything: what doctor and plan show comes from the same facts, checks and steps as a run."""
+"""Looking ahead without changing anything, by the same facts, checks and steps as a run: what doctor and plan show."""
 
 from __future__ import annotations
 

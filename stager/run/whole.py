@@ -160,7 +160,7 @@ class Run:
         self.told(probe, evidence)
 
     def _baseline(self, session: Session, names: Sequence[str]) -> None:
-        """Run probes on production while it serves: the same experiment, so that the candidate's numbers mean something."""
+        """Run probes on production while it serves: what the candidate's numbers are held against."""
         production, candidate = self.loaded.playbook.production, self.loaded.playbook.candidate
         if not names or not production.ports:
             return

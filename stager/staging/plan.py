@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """One step: its name as progress and records show it, what it does, how it is undone (empty: it changes nothing)."""
+    """One step: its name, what it does, how it is undone (empty: it changes nothing)."""
 
     name: str
     does: str

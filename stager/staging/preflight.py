@@ -13,7 +13,7 @@ Spec = Mapping[str, Any]
 
 #: A run writes about 60 records; the reserve, the program and the lease fit into this many bytes.
 SPACE = 16 * 1024 * 1024
-#: Legs without which no run begins. Boot is missing on hosts without systemd or cron: said, not refused (design, the three legs).
+#: Legs without which no run begins. Where boot is missing (neither systemd nor cron), that is said, not refused.
 NEEDED_LEGS = ("lease", "cap")
 
 
@@ -61,7 +61,10 @@ def _units(spec: Spec, facts: Facts) -> Iterator[str]:
     for name, triggers in survey["triggers"].items():
         for trigger in triggers:
             if trigger not in names and survey["units"][name]["active"] == "active":
-                yield f"{name} is started by {trigger}, which is active; list {trigger} among the watchdogs, or it would undo the stop."
+                yield (
+                    f"{name} is started by {trigger}, which is active; list {trigger} among the watchdogs, "
+                    "or it would undo the stop."
+                )
 
 
 def _ports(spec: Spec, facts: Facts) -> Iterator[str]:
@@ -76,8 +79,8 @@ def _ports(spec: Spec, facts: Facts) -> Iterator[str]:
 def _markers(spec: Spec, facts: Facts) -> Iterator[str]:
     for marker in facts["markers"]["foreign"]:
         yield (
-            f"Marker {marker['path']} is there since {marker['since']} and is not ours: somebody asks to be left alone. "
-            "Ask whoever laid it; stager never removes another's marker."
+            f"Marker {marker['path']} is there since {marker['since']} and is not ours: somebody asks to be left "
+            "alone. Ask whoever laid it; stager never removes another's marker."
         )
     for problem in facts["markers"]["problems"]:
         yield f"{problem[0].upper()}{problem[1:]}; our marker could not be raised."
@@ -92,7 +95,7 @@ def _health(spec: Spec, facts: Facts) -> Iterator[str]:
             "failure. Repair it, or correct production/healthy."
         )
     if facts["drain"]["why"]:
-        yield f"The drain gauge cannot be read ({facts['drain']['why']}); production's own count is what a stop waits for."
+        yield f"The drain gauge cannot be read ({facts['drain']['why']}); a stop waits for production's own count."
 
 
 def _candidate(spec: Spec, facts: Facts) -> Iterator[str]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import getpass
 import os
 import socket
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from stager.clock import SystemClock
 from stager.host.base import Host
 from stager.host.connect import connect
 from stager.host.onhost import OnHost
 from stager.models.playbook import HostSpec
 from stager.models.record import Step
 
+CLOCK = SystemClock()
 Listener = Callable[[str, dict[str, Any]], None]
 
 
@@ -52,11 +53,11 @@ class Session:
     def step(self, name: str, *, changed: bool, note: str = "") -> Iterator[None]:
         """Time one step and keep it for the record, also when it fails."""
         self.listen(name, {"event": "begin"})
-        begun = time.monotonic()
+        begun = CLOCK.monotonic()
         try:
             yield
         finally:
-            seconds = time.monotonic() - begun
+            seconds = CLOCK.monotonic() - begun
             self.steps.append(Step(name=name, seconds=round(seconds, 3), changed=changed, note=note))
             self.listen(name, {"event": "end", "seconds": seconds})
 

@@ -1,4 +1,4 @@
-"""What the host is asked to do: the playbook, resolved for one run, as plain data. It becomes record 0 of the journal."""
+"""What the host is asked to do: the playbook, resolved for one run, as plain data; record 0 of the journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Staging: from a playbook to a candidate that answers, with production down and the guard armed. Six exchanges without upload."""
+"""Staging: from a playbook to a candidate that answers, with production down and the guard armed.
+
+Six request/answer exchanges without upload: open, look, prepare, take_down, launch, hold.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from stager.staging.spec import spec_of
 
 @dataclass(frozen=True)
 class Staged:
-    """A candidate that answers. ``spec`` is what the host was asked to do; ``manifest`` what of the tree was digested."""
+    """A candidate that answers. ``spec`` is what the host was asked to do; ``launch`` names this one start of it."""
 
     run_id: str
     build: BuildIdentity
