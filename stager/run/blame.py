@@ -1,0 +1,32 @@
+"""Any exception as an error of ours, said with what became of the host."""
+
+from __future__ import annotations
+
+import signal
+
+from stager.errors import CandidateFailed, StagerError, Stopped
+from stager.staging.cleanup import Ended
+
+
+def as_ours(error: BaseException) -> StagerError:
+    """Any exception as an error of ours; one that is nobody's is a fault, raised again where it can be written down."""
+    if isinstance(error, StagerError):
+        return error
+    if isinstance(error, KeyboardInterrupt):
+        return Stopped(signal.SIGINT)
+    if not isinstance(error, Exception):
+        raise error
+    fault = StagerError(f"{type(error).__name__}: {error}")
+    fault.__cause__ = error
+    return fault
+
+
+def told_with_host(error: StagerError, ended: Ended | None, address: str) -> StagerError:
+    """Say with an error of staging what became of the host since."""
+    if ended is not None:
+        error.host_state = (
+            f"{ended.words}; production {'as before' if ended.cleanup.production_as_before else 'is not as before'}"
+        )
+        if isinstance(error, CandidateFailed) and not error.next:
+            error.next = f"stager show {ended.run_id}"
+    return error
