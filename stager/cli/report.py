@@ -25,10 +25,10 @@ def report(output: Output, run: str, file: Path | None) -> None:
     RUN is a run_id or its beginning. The page loads nothing from elsewhere; plots need the extra `stager[plots]`.
     """
     home = stager_home()
-    records = Records(home)
-    record = records.load(run)
+    records, store = Records(home), Store(home)
+    record = records.load_with_taint(run, store)
     target = file or records.root / record.run_id / "report.html"
-    samples = raw_samples(Store(home), records, record)
+    samples = raw_samples(store, records, record)
     write_file(target, report_page(record, samples).encode())
     output.say(str(target))
     output.emit({"run_id": record.run_id, "file": str(target)})

@@ -8,6 +8,7 @@ from stager.cli.command import command
 from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.evidence.records import Records
+from stager.evidence.store import Store
 from stager.reports.worklog import entry, worklog
 
 
@@ -16,8 +17,9 @@ from stager.reports.worklog import entry, worklog
 @click.option("--last", type=click.IntRange(min=1), help="Only the newest so many runs.")
 def worklog_command(output: Output, runs: tuple[str, ...], last: int | None) -> None:
     """Write Markdown: each number beside what it sampled, how many, why it ended, what it did not prove."""
-    records = Records(stager_home())
-    chosen = [records.load(run) for run in runs] if runs else records.all()
+    home = stager_home()
+    records, store = Records(home), Store(home)
+    chosen = [records.load_with_taint(run, store) for run in runs or records.ids()]
     chosen.sort(key=lambda record: record.started_at)
     chosen = chosen[-last:] if last else chosen
     if not output.as_json:

@@ -70,10 +70,15 @@ def faults_of(evidence: Evidence, path: Path, root: Path) -> list[str]:
         faults.append(trouble)
     if evidence.tainted:
         faults.append(f"the run is tainted: {evidence.tainted}")
-    note = root / evidence.build_id / taint_name(evidence.run_id)
-    if note.exists():
-        faults.append(f"the run is tainted: {note.read_text(errors='replace').strip() or 'no reason was written'}")
+    if why := taint_of(root, evidence.build_id, evidence.run_id):
+        faults.append(f"the run is tainted: {why}")
     return faults
+
+
+def taint_of(root: Path, build_id: str, run_id: str) -> str:
+    """Return why no evidence of a run counts, or nothing."""
+    note = root / build_id / taint_name(run_id)
+    return (note.read_text(errors="replace").strip() or "no reason was written") if note.exists() else ""
 
 
 def raw_trouble(evidence: Evidence, document: Path) -> str:

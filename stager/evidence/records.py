@@ -14,6 +14,7 @@ from stager.evidence.files import alone_in, make_folder, replace, sha256_of, wri
 from stager.evidence.lookup import resolve
 from stager.evidence.places import raw_name, safe_run
 from stager.evidence.reading import pack, unpack
+from stager.evidence.store import Store
 from stager.models.base import canonical_json
 from stager.models.evidence import RawSamples
 from stager.models.record import RunRecord
@@ -69,6 +70,17 @@ class Records:
     def ids(self) -> list[str]:
         """Return the ids of all runs, oldest first (they sort by time)."""
         return sorted(path.parent.name for path in self.root.glob("*/record.json"))
+
+    def load_with_taint(self, prefix: str, store: Store) -> RunRecord:
+        """Return a run whose evidence carries the taint that was found after it had been kept.
+
+        Raises:
+            UsageError: no run begins so, or several do.
+        """
+        record = self.load(prefix)
+        why = store.taint_of(record)
+        marked = tuple(item.model_copy(update={"tainted": item.tainted or why}) for item in record.evidence)
+        return record.model_copy(update={"evidence": marked})
 
     def all(self) -> list[RunRecord]:
         """Return all records, oldest first."""

@@ -17,10 +17,11 @@ from pathlib import Path
 from stager.errors import UsageError
 from stager.evidence.files import alone_in, make_folder, sha256_of, write_new
 from stager.evidence.places import Place, document_name, parse_document_name, raw_name, taint_name
-from stager.evidence.reading import pack, raw_trouble, read_document, read_place, unpack
+from stager.evidence.reading import pack, raw_trouble, read_document, read_place, taint_of, unpack
 from stager.models.base import canonical_json
 from stager.models.evidence import Evidence, Finding, HostFacts, RawSamples, Vantage
 from stager.models.exhibit import Exhibit, Unreadable
+from stager.models.record import RunRecord
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,10 @@ class Store:
         path = folder / taint_name(run_id)
         if not path.exists():
             write_new(path, why.encode())
+
+    def taint_of(self, run: RunRecord) -> str:
+        """Return why no evidence of a run counts, or nothing."""
+        return taint_of(self.root, run.build_id, run.run_id) if run.build_id else ""
 
     def search(
         self, *, build_id: str = "", run_id: str = "", probe: str = ""

@@ -36,6 +36,8 @@ def entry(record: RunRecord) -> str:
 def _claim(item: Evidence) -> Iterable[str]:
     yield f"### {claim_name(item)}: {item.verdict}"
     yield ""
+    if item.tainted:
+        yield f"* **tainted**, counts for nothing: {_escape(item.tainted)}"
     for name, measurement in item.measurements.items():
         yield f"* {label(name)}: **{_escape(figure(measurement))}**"
     yield f"* sampled: {_escape(item.sampled)}, n = {item.sample_count}"

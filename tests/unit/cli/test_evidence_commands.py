@@ -191,6 +191,20 @@ def test_a_report_is_one_file(home: Path, capsys: pytest.CaptureFixture[str], tm
     assert Path(other["file"]).read_text() == (tmp_path / "page.html").read_text()
 
 
+def test_a_taint_found_later_shows_everywhere(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Evidence of a tainted run is marked in the report and the worklog, and refused by the gate."""
+    Store(home).taint(BUILD, RUN, "the release's files changed while it ran")
+
+    _, report = run(capsys, "report", RUN)
+    main(["worklog"])
+
+    assert "The run is tainted: the release&#x27;s files changed" in Path(report["file"]).read_text()
+    assert capsys.readouterr().out.count("* **tainted**, counts for nothing") == 2
+    code, answer = run(capsys, "gate", "cd34")
+    assert code == 7
+    assert all("the run is tainted" in reason for reason in answer["reasons"])
+
+
 def test_runs_are_compared(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two runs of two builds are set side by side under a warning."""
     Records(home).save(record(run_id="20261130T030000Z-1111", build_id="ab12" * 16))

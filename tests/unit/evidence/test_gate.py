@@ -245,6 +245,18 @@ CASES = (
     ),
     Case("not signed", (exhibit(),), ("no signer the policy names",), policy(signers=("ops k x",)), OVERLAP),
     Case("raw samples changed", (exhibit(faults=("raw is off",)),), ("does not count: raw is off",), missing=OVERLAP),
+    Case(
+        "a good pass before the last failure, and only a weak one after it",
+        (
+            exhibit(ago=5, verdict="failed"),
+            exhibit(ago=4, attempt=2),
+            exhibit(ago=3, attempt=3, verdict="failed"),
+            exhibit(ago=1, attempt=4, sample_count=1),
+        ),
+        ("attempt 4 of run run-a passed but does not count: it rests on 1 samples",),
+        policy(tolerate=Tolerance(failed=2)),
+        OVERLAP,
+    ),
     # apart, damaged, already there
     Case(
         "two claims from two runs",
