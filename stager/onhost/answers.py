@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import clocks
 
@@ -49,7 +49,7 @@ def pointed(document: Any, pointer: str) -> Any:
 
 
 def gauge(address: str, timeout: float = 5.0) -> float:
-    """The number (or boolean) behind ``URL#/json/pointer``, or the sum of a metric's samples behind ``URL#metric_name``.
+    """The number or boolean behind ``URL#/json/pointer``, or the sum of a metric behind ``URL#metric_name``.
 
     Raises:
         OSError: it could not be read, or is no number.
@@ -79,7 +79,10 @@ def metric(text: str, name: str) -> float:
 
 
 def has_token(data: bytes) -> bool:
-    """Whether an OpenAI-style answer carries at least one generated token: text, a tool call, or one counted in usage."""
+    """Whether an OpenAI-style answer carries at least one generated token.
+
+    Text, a tool call, or one counted in usage.
+    """
     try:
         document = json.loads(data)
         choice = document["choices"][0]
@@ -92,7 +95,10 @@ def has_token(data: bytes) -> bool:
 
 
 def one_token(check: Dict[str, Any]) -> str:
-    """Ask for one real token; empty when it came, otherwise why not. ``check`` holds url, body, headers, key_file, timeout."""
+    """Ask for one real token; empty when it came, otherwise why not.
+
+    ``check`` holds url, body, headers, key_file, timeout.
+    """
     headers = dict(check.get("headers") or {})
     try:
         if check.get("key_file"):
@@ -113,13 +119,14 @@ def wait_healthy(
         Whether it became healthy, and what was seen: asked, good, seconds, last reason.
     """
     start = clocks.boottime_ns()
-    recent, asked, good, last = [], 0, 0, ""
+    recent: List[bool] = []
+    asked, good, last = 0, 0, ""
     while True:
         why = one_token(check)
         asked += 1
         good += not why
         last = why or last
-        recent = (recent + [not why])[-int(check["of"]) :]
+        recent = [*recent, not why][-int(check["of"]) :]
         seconds = (clocks.boottime_ns() - start) / clocks.SECOND
         seen = {"asked": asked, "good": good, "seconds": round(seconds, 3), "last_reason": last if why else ""}
         if sum(recent) >= int(check["n"]):

@@ -1,8 +1,8 @@
 """The candidate while it runs: which processes are its, whether it lives, how it is taken down.
 
-Its identity is in the journal before it does anything: under systemd a unit named by the run, with the InvocationID that systemd
-gave it; elsewhere a keeper process of ours under which every descendant of the candidate stays (it is their subreaper), and an
-environment entry with the run's id that finds them even when the keeper was killed.
+Its identity is in the journal before it does anything: under systemd a unit named by the run, with the InvocationID
+that systemd gave it; elsewhere a keeper process of ours under which every descendant of the candidate stays (it is
+their subreaper), and an environment entry with the run's id that finds them even when the keeper was killed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Candidate:
         if self.unit:
             return cgroups.members(self.group())
         keeper = self.born.get("keeper")
-        below = processes.descendants(int(keeper["pid"])) if processes.alive(keeper) else set()
+        below = processes.descendants(int(keeper["pid"])) if keeper and processes.alive(keeper) else set()
         return below | processes.with_environment(entry(self.undo["run_id"])) - {int(keeper["pid"]) if keeper else 0}
 
     def group(self) -> str:

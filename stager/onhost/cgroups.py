@@ -25,7 +25,7 @@ def exists(group: str) -> bool:
 
 def members(group: str) -> Set[int]:
     """Every process in the group and the groups below it."""
-    found = set()
+    found: Set[int] = set()
     for top in folders(group):
         for folder, _, names in os.walk(top):
             if "cgroup.procs" in names:
@@ -38,7 +38,10 @@ def members(group: str) -> Set[int]:
 
 
 def populated(group: str) -> bool:
-    """Whether any process is left: by ``cgroup.events`` where there is one (it counts zombies out), by membership elsewhere."""
+    """Whether any process is left.
+
+    By ``cgroup.events`` where there is one (it counts zombies out), by membership elsewhere.
+    """
     told = False
     for folder in folders(group):
         try:

@@ -16,7 +16,10 @@ from .state import Index, Run
 
 
 def compare(services: Services, before: Dict[str, Dict[str, Any]], undone: List[Record]) -> Dict[str, Any]:
-    """Hold every recorded unit against its state now: rows for a person, what is not restored, what another hand changed."""
+    """Hold every recorded unit against its state now.
+
+    Rows for a person, what is not restored, what another hand changed.
+    """
     rows, not_restored, left = [], [], []
     try:
         now = services.look(sorted(before)) if before else {}
@@ -87,7 +90,7 @@ def message(run_id: str, verdict: Record) -> str:
     if verdict["step"] == "held":
         paths = ", ".join(entry["path"] for entry in verdict["foreign"])
         return (
-            "stager on %s: production stays down: foreign marker %s (run %s); it is restored as soon as the marker is gone"
+            "stager on %s: production stays down: foreign marker %s (run %s); it is back as soon as the marker is gone"
             % (host, paths, run_id)
         )
     details = "; ".join(

@@ -76,7 +76,7 @@ class Command:
 
     def running(self, record: Dict[str, Any]) -> bool:
         """Whether the service seems to run; asked each second, so the status command should be cheap."""
-        return self.state(record["name"])["active"] == "active"
+        return bool(self.state(record["name"])["active"] == "active")
 
 
 def found(program: str) -> bool:
@@ -89,7 +89,7 @@ def found(program: str) -> bool:
 
 
 def detached(argv: List[str], timeout: float, scope: str) -> "tuple[int | None, str]":
-    """Run a command so that what it leaves running is no part of us: a session of its own, and under systemd a scope of its own.
+    """Run a command so that what it leaves running is no part of us: in a session, under systemd a scope, of its own.
 
     Its output goes to /dev/null: a daemon it leaves behind would otherwise hold a pipe of ours for ever.
     """

@@ -143,7 +143,7 @@ def candidate_facts(state: str, candidate: Dict[str, Any]) -> Dict[str, Any]:
     except KeyError:
         user_why = "user %s does not exist" % user
     if not user and os.geteuid() == 0 and not launch.by_unit():
-        user_why = "candidate.user must be written: without systemd there is no DynamicUser, and root is never taken unless written"
+        user_why = launch.NO_USER
     return {
         "tree_whole": not candidate["tree"] or tree.Tree(state, candidate["tree"]).whole(),
         "program": "" if inside else program([argv0] if argv0 else []),

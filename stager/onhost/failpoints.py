@@ -1,7 +1,8 @@
 """Named points at which a test may stop this program: after each synced journal record.
 
-A file ``failpoint`` in the state folder, writable by its owner only, names a record (``{"seq": 7}`` or ``{"step": "unit.stop"}``); the process
-that writes that record stops itself (SIGSTOP) until it is continued or killed. Without the file this costs one failed open.
+A file ``failpoint`` in the state folder, writable by its owner only, names a record (``{"seq": 7}`` or ``{"step":
+"unit.stop"}``); the process that writes that record stops itself (SIGSTOP) until it is continued or killed. Without
+the file this costs one failed open.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The fence: a number that only grows. Every change carries the one it was granted; a lower one is refused.
 
-So a controller that was paused and wakes up after a restore, or after somebody else took its run over, can change nothing.
+So a controller that was paused and wakes up after a restore, or after somebody else took its run over, can change
+nothing.
 """
 
 from __future__ import annotations

@@ -16,7 +16,10 @@ def query(kind: str, fields: "tuple[str, ...]") -> "tuple[str, ...]":
 
 
 def parse(text: str, fields: "tuple[str, ...]") -> List[Dict[str, Any]]:
-    """Rows of ``--format=csv,noheader,nounits``; numbers become ints, ``[N/A]`` and its like None, other lines are passed over."""
+    """Rows of ``--format=csv,noheader,nounits``.
+
+    Numbers become ints, ``[N/A]`` and its like None, other lines are passed over.
+    """
     rows = []
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split(",")]
@@ -52,7 +55,10 @@ def used(rows: Optional[List[Dict[str, Any]]]) -> Optional[Dict[str, int]]:
 
 
 def still_held(before: Optional[Dict[str, int]], now: Optional[Dict[str, int]], slack_mib: int = 64) -> Dict[str, int]:
-    """Cards that hold more than they did before, in MiB over it; drivers keep some MiB of their own, hence the slack."""
+    """Cards that hold more than they did before, in MiB over it.
+
+    Drivers keep some MiB of their own, hence the slack.
+    """
     if not before or not now:
         return {}
     return {uuid: now[uuid] - mib for uuid, mib in before.items() if uuid in now and now[uuid] - mib > slack_mib}

@@ -148,7 +148,10 @@ class Watch:
 
 
 def after_guard(run: Run) -> int:
-    """What runs when the guard's unit ends, however it ended: nothing after an orderly end, nothing at shutdown (the boot leg's), else restore."""
+    """What runs when the guard's unit ends, however it ended.
+
+    Nothing after an orderly end, nothing at shutdown (the boot leg's), else restore.
+    """
     if is_pid_one() and state_of_system() == "stopping":
         return 0
     if unopened(run):
@@ -166,7 +169,10 @@ def unopened(run: Run) -> bool:
 
 
 def cap(run: Run) -> int:
-    """The second leg. As a timer's service: restore now. As a process of its own: wait for the cap, or for the guard's end."""
+    """The second leg.
+
+    As a timer's service: restore now. As a process of its own: wait for the cap, or for the guard's end.
+    """
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     if not by_unit():
         write_json(run.at("cap.json"), {"process": processes.me()})
@@ -180,7 +186,10 @@ def cap(run: Run) -> int:
 
 
 def boot(run: Run) -> int:
-    """The third leg: the host was rebooted with the run open. In the same boot (the unit was started by hand) there is nothing to do."""
+    """The third leg: the host was rebooted with the run open.
+
+    In the same boot (the unit was started by hand) there is nothing to do.
+    """
     if unopened(run):
         close(run)
         return 0

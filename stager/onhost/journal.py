@@ -25,7 +25,10 @@ REMOTE = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "afs", "ceph", "glu
 
 
 class Journal:
-    """One run's journal. ``fearless`` is for restores: an append that fails is kept in memory and the restore goes on."""
+    """One run's journal.
+
+    ``fearless`` is for restores: an append that fails is kept in memory and the restore goes on.
+    """
 
     def __init__(self, path: str, fearless: bool = False) -> None:
         self.path = path

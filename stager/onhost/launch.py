@@ -23,6 +23,7 @@ from .state import Run
 from .systemd import Systemd, is_pid_one
 
 PR_SET_CHILD_SUBREAPER = 36
+NO_USER = "candidate.user must be written: without systemd there is no DynamicUser, and root is only taken if written"
 HOME_WORD = "{home}"  # filled in here: under systemd only the unit itself learns where its home is
 
 
@@ -48,9 +49,7 @@ def user_of(spec: Dict[str, Any]) -> str:
     if os.geteuid() != 0:
         return ""
     if not spec.get("user"):
-        raise Refused(
-            "candidate.user must be written: on a host without systemd root has no DynamicUser to fall back on, and never runs it itself"
-        )
+        raise Refused(NO_USER)
     return str(spec["user"])
 
 
@@ -213,14 +212,17 @@ def become(what: Dict[str, Any], secrets: Dict[str, str]) -> NoReturn:
         "XDG_CACHE_HOME": home + "/.cache",
         "TMPDIR": "/tmp",
         "LANG": "C.UTF-8",
-    }  # noqa: S108 -- the candidate's own, private under systemd
+    }
     env = dict(base, **dict({name: value.replace(HOME_WORD, home) for name, value in what["env"].items()}, **secrets))
     argv = [word.replace(HOME_WORD, home) for word in what["argv"]]
     os.execvpe(argv[0], argv, env)
 
 
 def main(path: str) -> NoReturn:
-    """The first process of the candidate's unit: read what to run, and the secrets that only this unit may read, and become it."""
+    """The first process of the candidate's unit.
+
+    Read what to run, and the secrets that only this unit may read, and become it.
+    """
     with open(path) as file:
         what = json.load(file)
     secrets: Dict[str, str] = {}

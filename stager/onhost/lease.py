@@ -41,7 +41,10 @@ def touch(run: Run) -> None:
 
 
 def hold(run: Run, seconds: float, shorten: bool = False) -> int:
-    """Hold for so long from now, whether or not anybody is connected; returns the new expiry. Only ``shorten`` moves it nearer."""
+    """Hold for so long from now, whether or not anybody is connected; returns the new expiry.
+
+    Only ``shorten`` moves it nearer.
+    """
     record = read(run) or {}
     until = clocks.boottime_ns() + int(seconds * clocks.SECOND)
     record["hold_until"] = until if shorten else max(until, int(record.get("hold_until", 0)))
@@ -53,7 +56,7 @@ def expiry(record: Optional[Dict[str, Any]]) -> int:
     """When the lease is over, in ns of this boot; 0 (over) where the record is torn or of another boot."""
     if not record or record.get("boot_id") != clocks.boot_id():
         return 0
-    return min(record["cap"], max(record["hold_until"], record["last"] + record["lease"]))
+    return int(min(record["cap"], max(record["hold_until"], record["last"] + record["lease"])))
 
 
 def seconds_left(run: Run) -> float:

@@ -1,7 +1,8 @@
 """A run as its journal tells it: what it was asked to do, and what is not undone yet.
 
-A change is an ``intent`` with its ``undo``, then a ``done`` with ``of`` naming the intent. An undo is an ``intent`` and a ``done``
-with ``undoes`` naming the change. A change is open from its intent on (the act may have happened without its ``done``).
+A change is an ``intent`` with its ``undo``, then a ``done`` with ``of`` naming the intent. An undo is an ``intent``
+and a ``done`` with ``undoes`` naming the change. A change is open from its intent on (the act may have happened
+without its ``done``).
 """
 
 from __future__ import annotations

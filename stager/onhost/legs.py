@@ -1,4 +1,7 @@
-"""The three legs that restore without a controller: lease (the guard), hard cap, boot. Armed and read back before the first stop."""
+"""The three legs that restore without a controller: lease (the guard), hard cap, boot.
+
+Armed and read back before the first stop.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +42,7 @@ def spawn(argv: List[str], log: str) -> int:
         os.execve(argv[0], argv, processes.environment())
     os.close(tell)
     with os.fdopen(told, "rb") as answer:
-        number = int(answer.read() or b"0")
-    return number
+        return int(answer.read() or b"0")
 
 
 # -- leg A: the guard ---------------------------------------------------------------------------------------------
@@ -52,7 +54,10 @@ def guard_unit(run: Run) -> str:
 
 
 def start_guard(run: Run, program: str) -> str:
-    """Start the guard; under systemd as a unit whose end, however it comes, restores. Returns why it could not be started."""
+    """Start the guard; under systemd as a unit whose end, however it comes, restores.
+
+    Returns why it could not be started.
+    """
     if not by_unit():
         spawn(own_argv(program, "guard", run), run.at("guard.log"))
         return ""
@@ -79,7 +84,10 @@ def cap_unit(run: Run) -> str:
 
 
 def timer_base_ns(systemd: Systemd) -> int:
-    """Where ``OnBootSec=`` counts from, on CLOCK_MONOTONIC: 0 on metal, the manager's own start in a container (systemd's timer.c)."""
+    """Where ``OnBootSec=`` counts from, on CLOCK_MONOTONIC.
+
+    0 on metal, the manager's own start in a container (systemd's timer.c).
+    """
     if processes.run(["systemd-detect-virt", "--container", "--quiet"]).code == 0:
         ran = systemd.ctl("show", "-p", "UserspaceTimestampMonotonic", "--value")
         return int(ran.out.strip() or 0) * 1000
@@ -150,7 +158,10 @@ def boot_unit(run: Run) -> str:
 
 
 def boot_text(run: Run, program: str) -> str:
-    """The installed unit's file: it runs after everything that boot starts by itself, with no time limit of systemd's."""
+    """The installed unit's file.
+
+    It runs after everything that boot starts by itself, with no time limit of systemd's.
+    """
     return """# Written by stager for run %s; removed when the run is over.
 [Unit]
 Description=Restore production after stager run %s
@@ -170,7 +181,10 @@ WantedBy=multi-user.target
 
 
 def install_boot(run: Run, program: str) -> str:
-    """Lay the boot leg, without a daemon-reload (it would change production's units); returns why it could not be laid."""
+    """Lay the boot leg, without a daemon-reload (it would change production's units).
+
+    Returns why it could not be laid.
+    """
     if not by_unit():
         return cron.add(run.run_id, own_argv(program, "boot", run))
     try:

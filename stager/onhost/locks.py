@@ -111,8 +111,8 @@ class Hold:
 def change_lock(run: Run, usurp: bool = False, patience: float = 600.0) -> Iterator[Hold]:
     """Hold the run's change lock.
 
-    ``usurp`` (restores only) ends a holder of ours that neither lets go in 0.3 s nor has asked for more time: whatever it was in
-    the middle of is in the journal.
+    ``usurp`` (restores only) ends a holder of ours that neither lets go in 0.3 s nor has asked for more time:
+    whatever it was in the middle of is in the journal.
 
     Raises:
         TimeoutError: not obtained in ``patience`` seconds.

@@ -20,7 +20,10 @@ Identity = Dict[str, Any]
 
 
 def private_name(path: str, run_id: str) -> str:
-    """The name, in the marker's own folder, under which a run prepares it and clears it; a leading dot keeps it out of globs."""
+    """The name, in the marker's own folder, under which a run prepares it and clears it.
+
+    A leading dot keeps it out of globs.
+    """
     return os.path.join(os.path.dirname(path), ".%s.stager-%s" % (os.path.basename(path), run_id))
 
 

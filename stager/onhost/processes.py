@@ -1,4 +1,7 @@
-"""Processes by identity: boot id, pid and start time together name one process, a pid alone names whoever has it now."""
+"""Processes by identity.
+
+Boot id, pid and start time together name one process, a pid alone names whoever has it now.
+"""
 
 from __future__ import annotations
 
@@ -151,7 +154,10 @@ def uid_of(pid: int) -> Optional[int]:
 
 
 def stuck(some: Iterable[int]) -> List[Dict[str, Any]]:
-    """Those of the processes that wait uninterruptibly (state D): no signal ends them until what they wait for comes."""
+    """Those of the processes that wait uninterruptibly (state D).
+
+    No signal ends them until what they wait for comes.
+    """
     return [{"pid": pid, "command": command_line(pid), "state": "D"} for pid in sorted(some) if state_of(pid) == "D"]
 
 
@@ -168,7 +174,10 @@ def environment() -> Dict[str, str]:
 
 
 class Ran:
-    """How a command of ours ended: ``code`` is None when its time was over (the client was ended, what it asked for may go on)."""
+    """How a command of ours ended.
+
+    ``code`` is None when its time was over (the client was ended, what it asked for may go on).
+    """
 
     def __init__(self, argv: Sequence[str], code: Optional[int], out: str, err: str) -> None:
         self.argv, self.code, self.out, self.err = tuple(argv), code, out, err

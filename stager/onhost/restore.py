@@ -1,9 +1,10 @@
 """The one restore: cleanup, Ctrl-C, lease, deadline, the candidate's death, boot all run this.
 
-It undoes what the journal says is open, newest first, and ends in a verdict. It is idempotent: run twice, or by two processes at once, it
-changes nothing more. It needs no new space on disk, and no controller.
+It undoes what the journal says is open, newest first, and ends in a verdict. It is idempotent: run twice, or by two
+processes at once, it changes nothing more. It needs no new space on disk, and no controller.
 
-Order: candidate, its device memory; markers that a service obeys; services; healthy; watchdogs; other markers; the rest; verify.
+Order: candidate, its device memory; markers that a service obeys; services; healthy; watchdogs; other markers; the
+rest; verify.
 """
 
 from __future__ import annotations
@@ -139,7 +140,8 @@ class Restore:
         seen = self.ledger.journal.last("note", "healthy")
         if not stopped or (seen and seen.get("good_enough")):
             return
-        ok, told = True, {}
+        ok = True
+        told: Dict[str, Any] = {}
         if check:
             self.hold.extend(float(check["within"]) + 60)
             ok, told = answers.wait_healthy(check, float(check["within"]))

@@ -6,6 +6,7 @@ process never owns a run: when the channel ends, it stops at the next step, and 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -92,10 +93,8 @@ class Server:
     def live(self) -> None:
         """A message came: renew the lease, if the run is still this controller's."""
         if self.run is not None and fence.read(self.run.fence_path) == self.number:
-            try:
+            with contextlib.suppress(OSError):  # read-only by now: the lease runs out and the guard restores
                 lease.touch(self.run)
-            except OSError:
-                pass  # read-only by now: the lease runs out and the guard restores, as it should
 
     def take(self, run: Run, number: int) -> None:
         """From now on this channel speaks for a run."""

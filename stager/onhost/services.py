@@ -12,8 +12,8 @@ from .systemd import Systemd
 class Services(Protocol):
     """What restore and takedown need of whatever runs production.
 
-    ``look`` gives recorded states by name; ``survey`` adds what preflight needs; ``stop`` and ``start`` return only what did
-    not obey, with why, after reading back; ``running`` is a cheap look for every second.
+    ``look`` gives recorded states by name; ``survey`` adds what preflight needs; ``stop`` and ``start`` return only
+    what did not obey, with why, after reading back; ``running`` is a cheap look for every second.
     """
 
     def look(self, names: Sequence[str]) -> Dict[str, Dict[str, Any]]:

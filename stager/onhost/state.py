@@ -32,13 +32,13 @@ def shared_folder() -> str:
                 return folder
         except FileNotFoundError:
             continue
-    return "/var/tmp"  # noqa: S108 -- sticky and kept; the names in it are fixed and opened without following links
+    return "/var/tmp"
 
 
 class Index:
     """The open runs of this host: one small file each, beside the lock's owner record. It survives a reboot."""
 
-    def __init__(self, folder: str = "/var/tmp/stager-open") -> None:  # noqa: S108 -- must be writable by every user
+    def __init__(self, folder: str = "/var/tmp/stager-open") -> None:
         self.folder = folder
 
     def entries(self) -> List[Dict[str, Any]]:

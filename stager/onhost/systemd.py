@@ -104,7 +104,7 @@ class Systemd:
         return processes.run(systemctl(self.user, *words), timeout)
 
     def units(self, names: Sequence[str], everything: bool = False) -> Dict[str, Unit]:
-        """Units by name, with all FIELDS; with ``everything`` also every other loaded unit. Aliases are resolved to the asked name.
+        """Units by the name they were asked for, with all FIELDS; with ``everything`` also every other loaded unit.
 
         Raises:
             OSError: the manager does not answer.
@@ -126,7 +126,10 @@ class Systemd:
         return {name: state_of(unit) for name, unit in self.units(names).items()}
 
     def survey(self, names: Sequence[str]) -> Dict[str, Any]:
-        """What preflight needs: each unit whole, what a stop takes along (running now), what a start would drag in (not running now)."""
+        """What preflight needs.
+
+        Each unit whole, what a stop takes along (running now), what a start would drag in (not running now).
+        """
         units = self.units(names, everything=True)
         along = [
             u
@@ -173,7 +176,10 @@ class Systemd:
         return why
 
     def stop(self, names: Sequence[str], timeout: float) -> Dict[str, str]:
-        """Stop units and read back each; returns those that did not go down, with why. A cancelled stop is asked for again."""
+        """Stop units and read back each; returns those that did not go down, with why.
+
+        A cancelled stop is asked for again.
+        """
         left = list(names)
         ran = Ran((), 0, "", "")
         for _ in range(3):
@@ -190,8 +196,8 @@ class Systemd:
     def start(self, names: Sequence[str], timeout: float, alone: bool = False) -> Dict[str, str]:
         """Start units and read back each; returns those that did not come up, with why.
 
-        ``alone`` leaves dependencies out, for units whose start would drag in what was not running. A refusal by the start
-        limit is lifted once for these units only (they ran until we stopped them); a cancelled or destructive
+        ``alone`` leaves dependencies out, for units whose start would drag in what was not running. A refusal by the
+        start limit is lifted once for these units only (they ran until we stopped them); a cancelled or destructive
         transaction is asked for again.
         """
         mode = ("--job-mode=ignore-dependencies",) if alone else ()
@@ -279,7 +285,10 @@ def missing_files(name: str, unit: Unit) -> List[str]:
 
 
 def state_of_system(user: bool = False) -> str:
-    """What ``is-system-running`` says: running, degraded, starting, stopping, offline, or empty where there is no systemd."""
+    """What ``is-system-running`` says.
+
+    Running, degraded, starting, stopping, offline, or empty where there is no systemd.
+    """
     return (
         processes.run(systemctl(user, "is-system-running")).out.strip() if os.path.isdir("/run/systemd/system") else ""
     )

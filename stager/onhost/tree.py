@@ -13,7 +13,7 @@ import os
 import pwd
 import stat
 import subprocess
-from typing import Any, Dict, List, Optional, Sequence
+from typing import IO, Any, Dict, List, Optional, Sequence
 
 from . import processes
 from .faults import Refused
@@ -74,7 +74,10 @@ class Tree:
             raise Refused("the release did not arrive as it was sent: %s" % ", ".join((wrong + extra)[:5]))
 
     def manifest(self) -> List[Dict[str, Any]]:
-        """Path, mode (as git writes it) and SHA-256 of every file (links: of where they point); compiled files left out."""
+        """Path, mode (as git writes it) and SHA-256 of every file (links: of where they point).
+
+        Compiled files left out.
+        """
         entries = []
         for path in walk(self.folder):
             full = os.path.join(self.folder, path)
@@ -108,14 +111,27 @@ class Tree:
                 output.write(("$ %s\n" % " ".join(argv)).encode())
                 output.flush()
                 try:
-                    code = subprocess.run(
-                        list(argv), cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, timeout=timeout, check=False,
-                        env=dict(processes.environment(), HOME=home), **({"user": owner, "group": owner, "extra_groups": []} if owner else {}),
-                    ).returncode  # fmt: skip
+                    code = self._run(argv, output, home, owner, timeout)
                 except (OSError, subprocess.TimeoutExpired) as error:
                     raise Refused("prepare: %s: %s" % (" ".join(argv), error)) from None
                 if code != 0:
                     raise Refused("prepare: %s ended with status %d:\n%s" % (" ".join(argv), code, tail(log)))
+
+    def _run(self, argv: Sequence[str], output: IO[bytes], home: str, owner: Optional[int], timeout: float) -> int:
+        """One prepare command, inside the tree."""
+        environment = dict(processes.environment(), HOME=home)
+        ids: Dict[str, Any] = {"user": owner, "group": group_of(owner), "extra_groups": []} if owner else {}
+        return subprocess.run(
+            list(argv),
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            timeout=timeout,
+            check=False,
+            env=environment,
+            **ids,
+        ).returncode
 
     def finish(self) -> None:
         """Make it read-only and ours, and whole."""
@@ -137,7 +153,10 @@ class Tree:
             unlink_quietly(self.unfinished)
 
     def distributions(self) -> List[Dict[str, str]]:
-        """What ``prepare`` installed, by the installed distributions' own records: name and digest of the recorded digests."""
+        """What ``prepare`` installed, by the installed distributions' own records.
+
+        Name and digest of the recorded digests.
+        """
         found = []
         for path in walk(self.folder):
             if path.endswith(".dist-info/RECORD"):
@@ -181,12 +200,17 @@ def inside(root: str, path: str) -> str:
     return full
 
 
+def group_of(uid: int) -> int:
+    """A user's own group; the same number where the host knows none."""
+    try:
+        return pwd.getpwuid(uid).pw_gid
+    except KeyError:
+        return uid
+
+
 def own(root: str, uid: int) -> None:
     """Hand a folder with all in it to a user; links themselves, never what they point to."""
-    try:
-        gid = pwd.getpwuid(uid).pw_gid
-    except KeyError:
-        gid = uid
+    gid = group_of(uid)
     os.lchown(root, uid, gid)
     for folder, names, files in os.walk(root):
         for name in names + files:

@@ -6,6 +6,7 @@ Verbs that look take no fence. Verbs that change carry the fence they were grant
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import pwd
@@ -169,7 +170,10 @@ def logs(channel: Channel, args: Args) -> Any:
 
 
 def collect(channel: Channel, args: Args) -> Any:
-    """What the controller keeps of a run: the journal as it is, the end of the output, the tree's digests as they are now."""
+    """What the controller keeps of a run.
+
+    The journal as it is, the end of the output, the tree's digests as they are now.
+    """
     run = named(channel.state, args["run_id"])
     with open(run.journal_path, encoding="utf-8", errors="replace") as file:
         text = file.read()
@@ -268,7 +272,7 @@ def open_run(channel: Channel, args: Args) -> Any:
         if told["kind"] == "held":
             raise Held(told["message"], owner=told.get("owner"))
         raise Refused(told["message"])
-    channel.take(run, int(document["fence"]))
+    channel.take(run, int(str(document["fence"])))
     return {"run_id": run.run_id, "fence": document["fence"], "restore_in": lease.seconds_left(run), "spec": spec}
 
 
@@ -311,14 +315,15 @@ def tail(path: str) -> str:
 
 def forget(run: Run) -> None:
     """Remove the folder of a run that never began."""
-    try:
+    with contextlib.suppress(OSError):  # a folder that cannot be removed could not be written either
         remove_tree(run.folder)
-    except OSError:
-        pass  # a folder that cannot be removed could not be written either
 
 
 def attach(channel: Channel, args: Args) -> Any:
-    """Take a run over: whoever held its fence before can change nothing any more. ``over`` is the verdict of a run that ended."""
+    """Take a run over: whoever held its fence before can change nothing any more.
+
+    ``over`` is the verdict of a run that ended.
+    """
     run = named(channel.state, args["run_id"])
     ledger = Ledger(run)
     number = fence.grant(run)
@@ -361,7 +366,10 @@ def lay(channel: Channel, run: Run, number: int, args: Args) -> Any:
 
 
 def prepare(channel: Channel, run: Run, number: int, args: Args) -> Any:
-    """Make a laid release whole (check, prepare commands, read-only) and digest what will run. Returns what names the build."""
+    """Make a laid release whole (check, prepare commands, read-only) and digest what will run.
+
+    Returns what names the build.
+    """
     spec = Ledger(run).spec["candidate"]
     tree = Tree(channel.state, spec["tree"]) if spec["tree"] else None
     if tree and not tree.whole():
