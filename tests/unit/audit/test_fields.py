@@ -94,10 +94,12 @@ def test_what_was_not_found_is_not_guessed(health):
 ROUTES = {
     "a decorator": '@app.get("/health")\nasync def health():\n    return {"ok": True}\n',
     "a variable": (
-        '@app.route("/health")\ndef health():\n    payload = {}\n    payload["ok"] = True\n    return jsonify(payload)\n'
+        '@app.route("/health")\ndef health():\n    payload = {}\n    payload["ok"] = True\n'
+        "    return jsonify(payload)\n"
     ),
     "another function": (
-        'def status():\n    return {"ok": True}\n@app.get("/health")\nasync def health():\n    return JSONResponse(status())\n'
+        'def status():\n    return {"ok": True}\n'
+        '@app.get("/health")\nasync def health():\n    return JSONResponse(status())\n'
     ),
     "a response model": (
         'class Health(BaseModel):\n    ok: bool\n@app.get("/health")\nasync def health():\n    return Health(ok=True)\n'
