@@ -1,8 +1,8 @@
 """Claim 3: does the engine advance the N streams in the same steps? Pure.
 
 Two independent kinds of evidence, either of which can carry the claim: tokens per engine step between two idle
-points, where the engine counts steps, and co-arrival of tokens against its stated null. Where both can be
-read they must not contradict each other. Scaling T(N)/T(1) is always reported and never decides.
+points, where the engine counts steps, and co-arrival of tokens against its stated null. Where they contradict
+each other the claim never passes. Scaling T(N)/T(1) is always reported and never decides.
 """
 
 from __future__ import annotations
@@ -78,8 +78,11 @@ def judge_executing(data: OverlapData) -> Judgement:
 
 
 def _decide(judgement: Judgement, steps: tuple[Word, str], times: tuple[Word, str]) -> None:
-    words = {steps[0], times[0]}
-    if words >= {Word.SHOWS, Word.REFUTES}:
+    """Weigh the two kinds: what is seen from outside, with a calibrated client, outranks the engine's own count."""
+    if steps[0] is Word.SHOWS and times[0] is Word.REFUTES:
+        judgement.refute(f"{times[1]}; the engine's own count says otherwise and is not to be believed ({steps[1]})")
+        return
+    if steps[0] is Word.REFUTES and times[0] is Word.SHOWS:
         judgement.hinder(f"the two kinds of evidence contradict each other: {steps[1]}; {times[1]}")
         return
     for word, reason in (steps, times):
@@ -87,7 +90,7 @@ def _decide(judgement: Judgement, steps: tuple[Word, str], times: tuple[Word, st
             judgement.support(reason)
         elif word is Word.REFUTES:
             judgement.refute(reason)
-    if words == {Word.SILENT}:
+    if steps[0] is times[0] is Word.SILENT:
         judgement.hinder(steps[1])
         judgement.hinder(times[1])
 

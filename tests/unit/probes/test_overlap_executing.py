@@ -75,12 +75,16 @@ def test_one_token_per_step_refutes() -> None:
     assert judgement.verdict is Verdict.FAILED
 
 
-@pytest.mark.parametrize(
-    ("arrivals", "steps"), [(SLICED, StepWindow(512, 128)), (BATCHED, StepWindow(512, 512))], ids=["counter", "times"]
-)
-def test_contradicting_evidence_never_passes(arrivals, steps) -> None:
-    """When the engine's counter and the arrival times say opposite things, neither is believed."""
-    judgement = judge_executing(overlap_data(arrivals, steps=steps))
+def test_arrivals_outrank_a_counter_that_claims_shared_steps() -> None:
+    """Streams that visibly take turns are refuted, whatever the engine's own counter says."""
+    judgement = judge_executing(overlap_data(SLICED, steps=StepWindow(512, 128)))
+    assert judgement.verdict is Verdict.FAILED
+    assert "not to be believed" in judgement.reasons[0]
+
+
+def test_a_counter_that_denies_what_arrivals_show_leaves_it_open() -> None:
+    """Tokens that arrive together over steps of one token each: something joins them, and nothing passes."""
+    judgement = judge_executing(overlap_data(BATCHED, steps=StepWindow(512, 512)))
     assert judgement.verdict is Verdict.INCONCLUSIVE
     assert "contradict" in judgement.reasons[0]
 
