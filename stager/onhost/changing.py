@@ -1,0 +1,150 @@
+"""Verbs that change the host; each carries the fence it was granted."""
+
+from __future__ import annotations
+
+import pwd
+from typing import Any
+
+from . import clocks, facts, launch, lease, legs, processes, ready, restore, takedown
+from .channel import Args, Channel
+from .faults import Fault, Fenced, Refused
+from .files import remove_tree
+from .ledger import Ledger, change
+from .opening import wait_closed
+from .state import Run
+from .tree import Tree, prune
+
+
+def lay(channel: Channel, run: Run, number: int, args: Args) -> Any:
+    """Begin to lay a release, or add files to it."""
+    tree = Tree(channel.state, args["tree"])
+    if args.get("begin"):
+        with change(run, number) as ledger:
+            intent = ledger.write("intent", "tree.lay", {"op": "tree.discard", "role": "tree", "key": args["tree"]})
+            tree.begin()
+            ledger.write("done", "tree.lay", of=intent["seq"])
+    for entry in args.get("files", ()):
+        tree.put(
+            entry["path"],
+            entry.get("data", ""),
+            int(entry.get("mode", 0o644)),
+            entry.get("link"),
+            bool(entry.get("more")),
+        )
+    return {}
+
+
+def prepare(channel: Channel, run: Run, number: int, args: Args) -> Any:
+    """Make a laid release whole (check, prepare commands, read-only) and digest what will run.
+
+    Returns what names the build.
+    """
+    spec = Ledger(run).spec["candidate"]
+    tree = Tree(channel.state, spec["tree"]) if spec["tree"] else None
+    if tree and not tree.whole():
+        tree.check(args["manifest"])
+        home = run.at("prepare-home")
+        tree.prepare(
+            spec.get("prepare", ()), run.at("prepare.log"), home, launch_uid(spec), float(args.get("timeout", 1800))
+        )
+        tree.finish()
+        remove_tree(home)
+    if tree:
+        prune(channel.state, spec["tree"])
+    return {
+        "manifest": tree.manifest() if tree else [],
+        "distributions": tree.distributions() if tree else [],
+        "models": [facts.model(channel.state, path) for path in spec.get("models", ())],
+    }
+
+
+def launch_uid(spec: Args) -> int:
+    """Whom ``prepare`` runs as when we are root: the candidate's user, or nobody where that is a dynamic one."""
+    return pwd.getpwnam(spec["user"]).pw_uid if spec.get("user") else 65534
+
+
+def arm_and_take_down(channel: Channel, run: Run, number: int, args: Args) -> Any:
+    """Note the build, arm all three legs and read them back, then take production down.
+
+    Raises:
+        Refused: a leg that must hold does not.
+    """
+    with change(run, number) as ledger:
+        ledger.write("note", "build", **args["build"])
+        armed = legs.arm(run, channel.program)
+        ledger.write("note", "armed", legs=armed)
+    missing = [
+        "leg %s cannot be armed: %s" % (leg["leg"], leg["why"])
+        for leg in armed
+        if not leg["armed"] and leg["leg"] not in args["may_miss"]
+    ]
+    if missing:
+        raise Refused(*missing)
+    channel.say("armed", legs=armed)
+    return dict(takedown.take_down(run, number, args["survey"], channel.say), legs=armed)
+
+
+def start_candidate(channel: Channel, run: Run, number: int, args: Args) -> Any:
+    """Launch the candidate and wait until it is ready."""
+    with change(run, number) as ledger:
+        born = launch.start(ledger, channel.program, args["tree"], args.get("secrets") or {})
+    run.wake("look")
+    channel.say("launched", **born)
+    candidate = restore.candidate_of(Ledger(run))
+    if candidate is None:
+        raise Fenced("The run was ended while the candidate started.")
+    told = ready.wait(Ledger(run), candidate, channel.say)
+    with change(run, number) as ledger:
+        ledger.write("note", "ready", **told)
+    return dict(told, born=born)
+
+
+def hold(channel: Channel, run: Run, number: int, args: Args) -> Any:
+    """Keep the run for so long from now, whether or not anybody is connected.
+
+    Raises:
+        Refused: longer than its deadline or the candidate's runtime.
+    """
+    record = lease.read(run) or {}
+    seconds = float(args["seconds"])
+    room = (int(record.get("cap", 0)) - clocks.boottime_ns()) / clocks.SECOND
+    if seconds > room:
+        raise Refused("a hold of %gs is longer than what is left until the run's deadline (%.0fs)" % (seconds, room))
+    with change(run, number) as ledger:
+        lease.hold(run, seconds)
+        ledger.write("note", "hold", seconds=seconds, who=args.get("who", ""))
+    run.wake("look")
+    return {"restore_in": lease.seconds_left(run)}
+
+
+def restore_now(channel: Channel, run: Run, number: int, args: Args) -> Any:
+    """Ask for the restore and follow it to its verdict. The guard does it; where it is gone, a process of its own."""
+    reason = args.get("reason") or "cleanup"
+    ledger = Ledger(run)
+    seen = len(ledger.journal.all)
+    again = ledger.verdict()
+    if again or not run.wake("restore " + reason):
+        argv = [*legs.own_argv(channel.program, "restore", run), reason]
+        if launch.by_unit():
+            processes.run(
+                ["systemd-run", "--quiet", "--collect", "--unit=stager-cleanup-%d" % clocks.boottime_ns(), "--", *argv]
+            )
+        else:
+            legs.spawn(argv, run.at("restore.log"))
+    end = clocks.boottime_ns() + int(float(args.get("timeout", 1800)) * clocks.SECOND)
+    while clocks.boottime_ns() < end:
+        for record in ledger.refresh().journal.all[seen:]:
+            seen += 1
+            channel.say(
+                "journal",
+                kind=record["kind"],
+                step=record["step"],
+                what=record.get("what") or record.get("unit") or record.get("path") or "",
+            )
+            if record["kind"] == "verdict":
+                wait_closed(run)
+                return record
+        if again and again["code"] != 9:
+            return again
+        clocks.pause(0.02)
+    raise Fault("the restore has not come to its end yet; it goes on without us", next="stager status")
