@@ -8,9 +8,9 @@ from stager.engines.reading import Kind, Reading
 LOADS = Reading(
     name="num_running_reqs",
     path="/v1/loads",
-    pointer="/loads/0/num_running_reqs",
+    pointer="/aggregate/total_running_reqs",
     kind=Kind.MEASURED,
-    source="load_inquirer.py:112: requests in the running batch, asked live",
+    source="load_inquirer.py:112: requests in the running batches of all ranks, asked live",
 )
 GAUGE = Reading(
     name="num_running_reqs",
@@ -28,6 +28,13 @@ SGLANG = Engine(
     health_generates=True,
     active=(LOADS, GAUGE),
     waiting=(
+        Reading(
+            name="total_waiting_reqs",
+            path="/v1/loads",
+            pointer="/aggregate/total_waiting_reqs",
+            kind=Kind.MEASURED,
+            source="load_inquirer.py: length of the waiting queues of all ranks, asked live",
+        ),
         Reading(
             name="num_queue_reqs",
             path="/metrics",
