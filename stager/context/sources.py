@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,8 @@ from stager.errors import InvalidFile
 ReadRange = Callable[[str, int, int], bytes]
 
 _LARGEST_CONFIG = 4 << 20
+#: How llama.cpp names the parts of a split model; the first part has the metadata.
+_PART = re.compile(r"(?P<name>.+)-\d{5}-of-(?P<count>\d{5})\.gguf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +44,24 @@ def describe_local(path: Path) -> Described:
                 return file.read(size)
 
             architecture, holds_weights = _describe(read, str(path))
-            return Described(architecture, path.stat().st_size if holds_weights else None)
+            return Described(architecture, _size(path) if holds_weights else None)
     except OSError as error:
         raise InvalidFile(f"{path}: {error.strerror or error}.") from None
 
 
+def _size(path: Path) -> int:
+    """Bytes of a GGUF file, with its siblings where it is one part of a split model."""
+    part = _PART.fullmatch(path.name)
+    if part is None:
+        return path.stat().st_size
+    siblings = path.parent.glob(f"{glob.escape(part['name'])}-*-of-{part['count']}.gguf")
+    return sum(sibling.stat().st_size for sibling in siblings)
+
+
 def describe_remote(path: str, read_range: ReadRange, *, size: int | None = None) -> Described:
     """Read a description on a host through ranged reads of 1 MiB; ``size`` is the file's, where it is known.
+
+    Of a split model only one part is seen, so its weights are not known.
 
     Raises:
         InvalidFile: it is neither GGUF nor a ``config.json``.
@@ -56,7 +71,8 @@ def describe_remote(path: str, read_range: ReadRange, *, size: int | None = None
         return read_range(path, offset, count)
 
     architecture, holds_weights = _describe(read, path)
-    return Described(architecture, size if holds_weights else None)
+    whole = holds_weights and _PART.fullmatch(path.rpartition("/")[2]) is None
+    return Described(architecture, size if whole else None)
 
 
 def _describe(read: gguf.Read, name: str) -> tuple[Architecture, bool]:

@@ -63,7 +63,7 @@ def choose() -> Kind:
     Raises:
         Refused: nothing would ever run it.
     """
-    systemd = Path("/run/systemd/system").is_dir()
+    systemd = Path("/run/systemd/system").is_dir() and systemd_version() >= timer.OLDEST
     if systemd and os.geteuid() == 0:
         return "systemd"
     if systemd and lingers():
@@ -73,7 +73,19 @@ def choose() -> Kind:
     if systemd:
         reason = "Nothing would ever run this schedule: your timers end with your last login, and no cron daemon runs."
         raise Refused([reason], next="loginctl enable-linger")
-    raise Refused(["Nothing would ever run this schedule: there is neither systemd nor a running cron daemon here."])
+    raise Refused(
+        ["Nothing would ever run this schedule: there is neither systemd (243 or newer) nor a running cron daemon."]
+    )
+
+
+def systemd_version() -> int:
+    """Return systemd's version, or 0 where it does not say."""
+    try:
+        done = subprocess.run(["systemctl", "--version"], capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except OSError:
+        return 0
+    words = done.stdout.split()
+    return int(words[1]) if len(words) > 1 and words[1].isdecimal() else 0
 
 
 def lingers() -> bool:
@@ -154,7 +166,8 @@ def _user_units() -> Path:
 
 def _crontab() -> list[str]:
     done = subprocess.run(["crontab", "-l"], capture_output=True, text=True, timeout=_SECONDS, check=False)
-    if done.returncode and "no crontab" not in done.stderr:
+    # Debian and cronie say "no crontab for", busybox "can't open"; both mean that there is none yet.
+    if done.returncode and not any(words in done.stderr for words in ("no crontab", "can't open")):
         raise StagerError(f"crontab -l failed: {done.stderr.strip()}.", host_state="the crontab is as it was")
     return done.stdout.splitlines() if not done.returncode else []
 

@@ -43,6 +43,7 @@ def made(small_model: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
         "sliding": tiny.sliding,
         "short_conv": tiny.short_conv,
         "gated_delta": tiny.gated_delta,
+        "drafting": lambda path, vocabulary: tiny.gated_delta(path, vocabulary, drafts=1),
         "latent": tiny.latent,
     }
     for name, make in makers.items():
@@ -94,6 +95,11 @@ def test_other_attention(made: dict[str, Path], kind: str, slots: int, unified: 
 def test_short_convolution(made: dict[str, Path]) -> None:
     """A hybrid whose layers are told apart only by a list of KV heads is counted right."""
     assert_true(made["short_conv"], "q8_0", 4, unified=False)
+
+
+def test_draft_layers(made: dict[str, Path]) -> None:
+    """A layer for multi-token prediction holds nothing in a server that does not draft."""
+    assert_true(made["drafting"], "f16", 4, unified=False)
 
 
 @pytest.mark.parametrize("context", [1000, 3001])

@@ -67,3 +67,14 @@ def test_a_config_on_a_host() -> None:
     found = describe_remote("/srv/config.json", lambda path, offset, size: data[offset : offset + size])
 
     assert found.architecture.kv_layers == 8
+
+
+def test_a_split_model_weighs_all_its_parts(tmp_path: Path) -> None:
+    """The parts beside the first are counted here; on a host, where only one is seen, the weights are not known."""
+    first = write_header(tmp_path / "m [x]-00001-of-00002.gguf", "llama", KEYS)
+    (tmp_path / "m [x]-00002-of-00002.gguf").write_bytes(bytes(1000))
+    (tmp_path / "m [x]-00001-of-00003.gguf").write_bytes(bytes(5000))
+    data = first.read_bytes()
+
+    assert describe_local(first).weights == len(data) + 1000
+    assert describe_remote(str(first), lambda path, at, size: data[at : at + size], size=len(data)).weights is None

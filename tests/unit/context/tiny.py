@@ -93,12 +93,13 @@ def short_conv(path: Path, vocabulary: Path) -> None:
     model.close()
 
 
-def gated_delta(path: Path, vocabulary: Path) -> None:
-    """Qwen 3.5: of four layers the fourth attends; the others are gated delta nets (4 key, 8 value heads of 64)."""
+def gated_delta(path: Path, vocabulary: Path, *, drafts: int = 0) -> None:
+    """Qwen 3.5: of four layers the fourth attends; the others are gated delta nets; then draft layers."""
     key, value, dim, conv = 4, 8, 64, 4
     keys = {
         **_GQA,
-        "block_count": 4,
+        "block_count": 4 + drafts,
+        "nextn_predict_layers": drafts,
         "full_attention_interval": 4,
         "rope.dimension_count": 32,
         "rope.dimension_sections": [4, 6, 6, 0],
@@ -109,11 +110,15 @@ def gated_delta(path: Path, vocabulary: Path) -> None:
         "ssm.group_count": key,
     }
     model = _Model(path, "qwen35", keys, vocabulary)
-    for layer in range(4):
+    for layer in range(4 + drafts):
         model.each(layer, attn_norm=(EMBED,), post_attention_norm=(EMBED,))
         model.feed_forward(layer)
-        if layer == 3:
+        if layer >= 3:
             model.attention(layer, query=2 * HEADS * HEAD)
+            if layer > 3:
+                model.tensor(f"blk.{layer}.nextn.eh_proj", 2 * EMBED, EMBED)
+                for norm in ("enorm", "hnorm", "shared_head_norm"):
+                    model.tensor(f"blk.{layer}.nextn.{norm}", EMBED)
             continue
         mixed = (2 * key + value) * dim
         model.each(layer, attn_qkv=(EMBED, mixed), attn_gate=(EMBED, value * dim), ssm_conv1d=(conv, mixed))
