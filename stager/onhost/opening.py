@@ -7,7 +7,7 @@ import json
 import os
 from typing import Any, Dict
 
-from . import cgroups, clocks, closing, fence, launch, lease, legs, locks, ports, undo
+from . import cgroups, clocks, closing, failpoints, fence, launch, lease, legs, locks, ports, undo
 from .channel import Args, Channel, named
 from .faults import Fault, Held, Refused
 from .files import read_json, remove_tree
@@ -43,9 +43,10 @@ def open_run(channel: Channel, args: Args) -> Any:
                 "the state folder %s is on %s: neither its locks nor its syncs can be relied upon"
                 % (channel.state, kind)
             )
-        Journal.create(
+        journal = Journal.create(
             run.journal_path, spec=spec, owner=args["owner"], program=os.path.basename(channel.program), fence=0
         )
+        failpoints.boundary(channel.state, journal.all[0])
         lease.start(run, spec["guard"]["lease"], spec["guard"]["deadline"])
     except OSError as error:
         forget(run)
