@@ -5,7 +5,7 @@ from __future__ import annotations
 import pwd
 from typing import Any
 
-from . import clocks, facts, launch, lease, legs, processes, ready, restore, takedown
+from . import clocks, facts, launch, lease, legs, processes, promotions, ready, restore, takedown
 from .channel import Args, Channel
 from .faults import Fault, Fenced, Refused
 from .files import remove_tree
@@ -50,7 +50,7 @@ def prepare(channel: Channel, run: Run, number: int, args: Args) -> Any:
         tree.finish()
         remove_tree(home)
     if tree:
-        prune(channel.state, spec["tree"])
+        prune(channel.state, [spec["tree"], *promotions.trees(channel.state)])
     return {
         "manifest": tree.manifest() if tree else [],
         "distributions": tree.distributions() if tree else [],

@@ -133,10 +133,11 @@ class Watch:
 
     def other_hand(self) -> str:
         """Somebody started a unit that we stopped: seen by its control group, then asked for."""
+        ours = self.ledger.started_forward()
         down: List[Tuple[str, Dict[str, Any]]] = [
             (r["undo"]["unit"], dict(r["undo"]["before"], name=r["undo"]["unit"]))
             for r, done in self.ledger.open()
-            if r["undo"]["op"] == "unit.start" and done is not None
+            if r["undo"]["op"] == "unit.start" and done is not None and r["undo"]["unit"] not in ours
         ]
         seen = [name for name, before in down if self.services.running(before)]
         up = (

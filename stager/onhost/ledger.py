@@ -15,7 +15,7 @@ from .journal import Journal, Record
 from .locks import change_lock
 from .state import Run
 
-FINAL = ("restored", "restored, something left", "NOT restored")
+FINAL = ("restored", "restored, something left", "NOT restored", "promoted")
 
 
 class Ledger:
@@ -63,6 +63,10 @@ class Ledger:
             if record["kind"] == "intent" and record.get("undoes") == seq:
                 return record
         return None
+
+    def started_forward(self) -> List[str]:
+        """The units that a promotion started on the new build: whatever runs of them is our doing."""
+        return [r["undo"]["unit"] for r, _ in self.changes() if r["undo"]["op"] == "unit.stop"]
 
     def undone(self) -> List[Record]:
         """The outcomes of what was undone, oldest first."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Dict, List, Optional
 
-from . import answers, clocks, closing, decide, fence, markers, notify, undo
+from . import answers, clocks, closing, decide, fence, markers, notify, promotions, switch, undo
 from .candidate import Candidate
 from .journal import Record
 from .ledger import Ledger
@@ -76,7 +76,11 @@ class Restore:
 
     def carry_out(self, reason: str) -> Record:
         """All of it, in order."""
+        confirmed = self.ledger.journal.last("note", "confirmed")
+        if confirmed:
+            return self.go_forward(reason, confirmed)
         self.candidate()
+        self.switch_back()
         others = foreign(self.spec, self.ledger.markers())
         if others and self.spec["on_foreign"] == "hold" and self.units("service"):
             return self.ledger.write("verdict", "held", code=9, reason=reason, foreign=others)
@@ -87,6 +91,27 @@ class Restore:
         self.markers(before_services=False)
         self.rest()
         return self.end(reason, others)
+
+    def go_forward(self, reason: str, confirmed: Record) -> Record:
+        """A promotion that was confirmed: what was switched stays, watchdogs and markers come back."""
+        promotions.remember(self.ledger.run.state, confirmed["name"], confirmed["record"])
+        undo.supersede(self.ledger, self.open("unit.stop") + self.open("switch.back") + self.units("service"))
+        self.start("watchdog", 30.0)
+        self.markers(before_services=False)
+        self.rest()
+        return self.end(reason, foreign(self.spec, self.ledger.markers()), promoted=True)
+
+    def switch_back(self) -> None:
+        """A promotion that was not confirmed: stop what it started, put back what it switched."""
+        started, switched = self.open("unit.stop"), self.open("switch.back")
+        self.hold.extend(UNIT_TIMEOUT + 60)
+        for outcome in undo.stop_promoted(self.ledger, self.services, started, UNIT_TIMEOUT):
+            self.note(outcome)
+        for pair in switched:
+            self.note(undo.switch_back(self.ledger, pair))
+        why = switch.reload_units([pair[0]["undo"] for pair in switched])
+        if why:
+            self.trouble.append("systemd could not read its units again: %s" % why)
 
     def open(self, op: str) -> List[Pair]:
         """The open changes of a kind, newest first."""
@@ -137,8 +162,9 @@ class Restore:
         stopped = [
             r for r, _ in self.ledger.changes() if r["undo"]["op"] == "unit.start" and r["undo"]["role"] == "service"
         ]
-        seen = self.ledger.journal.last("note", "healthy")
-        if not stopped or (seen and seen.get("good_enough")):
+        begun = next(r["seq"] for r in self.ledger.journal.all if r["step"] == "restore")
+        seen = self.ledger.journal.last("note", "healthy")  # a promotion's own proof, from before, says nothing here
+        if not stopped or (seen and seen["seq"] > begun and seen.get("good_enough")):
             return
         ok = True
         told: Dict[str, Any] = {}
@@ -173,7 +199,7 @@ class Restore:
         if outcome["result"] in ("failed", "stuck"):
             self.trouble.append("%s: %s" % (outcome["what"], outcome["why"]))
 
-    def end(self, reason: str, others: List[Dict[str, Any]]) -> Record:
+    def end(self, reason: str, others: List[Dict[str, Any]], promoted: bool = False) -> Record:
         """Verify against the recorded state, write the verdict, tell a person where nobody else does."""
         undone = self.ledger.refresh().undone()
         compared = closing.compare(self.services, self.ledger.snapshot(), undone)
@@ -185,7 +211,7 @@ class Restore:
         words, code = decide.verdict(len(trouble), len(left))
         record = self.ledger.write(
             "verdict",
-            words,
+            "promoted" if promoted else words,
             code=code,
             reason=reason,
             by=self.by,

@@ -56,6 +56,7 @@ TAKES_ALONG = ("RequiredBy", "RequisiteOf", "BoundBy", "ConsistsOf", "Propagates
 DRAGS_IN = ("Requires", "Requisite", "Wants", "BindsTo", "Upholds")
 RUNNING = ("active", "reloading", "refreshing")
 IN_BETWEEN = ("activating", "deactivating", "reloading", "refreshing", "maintenance")
+UNIT_FOLDERS = ("/etc/systemd/", "/run/systemd/", "/usr/lib/systemd/", "/lib/systemd/")
 WATCHING = (".timer", ".path", ".socket", ".automount")
 
 

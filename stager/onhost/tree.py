@@ -177,11 +177,13 @@ class Tree:
         return found
 
 
-def prune(state: str, keep: str) -> None:
-    """Remove all whole trees but the newest few and the one in use."""
+def prune(state: str, keep: Sequence[str]) -> None:
+    """Remove all whole trees but the newest few and those in use."""
     folder = os.path.join(state, "trees")
     names = (
-        [n for n in os.listdir(folder) if n != keep and not n.endswith(".unfinished")] if os.path.isdir(folder) else []
+        [n for n in os.listdir(folder) if n not in keep and not n.endswith(".unfinished")]
+        if os.path.isdir(folder)
+        else []
     )
     names.sort(key=lambda name: os.lstat(os.path.join(folder, name)).st_mtime, reverse=True)
     for name in names[KEEP - 1 :]:

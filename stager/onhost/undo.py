@@ -6,7 +6,7 @@ import contextlib
 import os
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from . import clocks, decide, files, journal, markers, tree
+from . import clocks, decide, files, journal, markers, switch, tree
 from .candidate import Candidate
 from .journal import Record
 from .ledger import Ledger
@@ -74,7 +74,7 @@ def start_units(ledger: Ledger, services: Services, pairs: List[Pair], timeout: 
             now[name],
             change["undo"]["before"],
             (done or {}).get("after"),
-            started_by_us=ledger.undoing(change["seq"]) is not None,
+            started_by_us=ledger.undoing(change["seq"]) is not None or name in ledger.started_forward(),
             same_boot=change["boot_id"] == clocks.boot_id(),
             obeys_our_marker=name in obeyed,
         )
@@ -174,6 +174,44 @@ def discard_tree(ledger: Ledger, pair: Pair) -> Outcome:
     with contextlib.suppress(OSError):
         tree.Tree(ledger.run.state, change["undo"]["key"]).discard()
     return record_outcome(ledger, change, {"what": "release", "result": "cleared", "why": ""})
+
+
+def stop_promoted(ledger: Ledger, services: Services, pairs: List[Pair], timeout: float) -> List[Outcome]:
+    """Stop what a promotion started on the new build, before what it ran from is switched back."""
+    names = [change["undo"]["unit"] for change, _ in pairs]
+    for change, _ in pairs:
+        ledger.write("intent", "unit.stop", undoes=change["seq"], unit=change["undo"]["unit"])
+    failed = services.stop(names, timeout) if names else {}
+    outcomes = []
+    for change, _ in pairs:
+        name = change["undo"]["unit"]
+        result = {"what": name + " on the new build", "result": "failed" if name in failed else "stopped"}
+        outcomes.append(record_outcome(ledger, change, dict(result, why=failed.get(name, ""))))
+    return outcomes
+
+
+def switch_back(ledger: Ledger, pair: Pair) -> Outcome:
+    """Put back what stood at a path before the switch, unless somebody else changed it since."""
+    change, _ = pair
+    undo = change["undo"]
+    path, why, result = undo["path"], "", "restored"
+    ledger.write("intent", "switch.back", undoes=change["seq"], path=path)
+    try:
+        now = switch.state_of(path)
+        if switch.same(now, undo["after"]) and not switch.same(now, undo["before"]):
+            switch.put(path, undo["before"])
+        elif not switch.same(now, undo["before"]):
+            why, result = "was changed by another hand since the switch", "left"
+    except OSError as error:
+        why, result = str(error), "failed"
+    return record_outcome(ledger, change, {"what": path, "result": result, "why": why, "path": path})
+
+
+def supersede(ledger: Ledger, pairs: List[Pair]) -> None:
+    """Close changes that a confirmed promotion made the state to keep."""
+    for change, _ in pairs:
+        undo = change["undo"]
+        record_outcome(ledger, change, {"what": undo.get("unit") or undo.get("path"), "result": "promoted", "why": ""})
 
 
 #: Undo operations besides unit.start and candidate.stop, each on its own.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Optional
 
-from . import changing, fence, looking, opening
+from . import changing, fence, looking, opening, promote
 from .channel import Args, Channel, named
 from .faults import Fault, Fenced
 from .state import Run
@@ -17,6 +17,7 @@ LOOKING: Dict[str, Callable[[Channel, Args], Any]] = {
     "journal": looking.journal,
     "read": looking.read,
     "metronome": looking.beat_source,
+    "promoted": promote.promoted,
     "open": opening.open_run,
     "attach": opening.attach,
 }
@@ -25,6 +26,9 @@ CHANGING: Dict[str, Callable[[Channel, Run, int, Args], Any]] = {
     "prepare": changing.prepare,
     "take_down": changing.arm_and_take_down,
     "launch": changing.start_candidate,
+    "switch": promote.switch_over,
+    "prove": promote.prove,
+    "confirm": promote.confirm,
     "hold": changing.hold,
     "restore": changing.restore_now,
     "release": opening.release,
