@@ -38,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "worklog": "stager.cli.worklog:worklog_command",
     "context": "stager.cli.context:context",
     "audit": "stager.cli.audit:audit",
+    "calibrate": "stager.cli.calibrate:calibrate",
     "schedule": "stager.cli.schedule:schedule",
 }
 

@@ -80,11 +80,13 @@ _OVERLAP = (
         name="constant-batch-limit",
         real_slots=2,
     ),
-    _lie(
+    Lie(
+        "gauge-always-one",
         "overlap",
+        Knobs(gauge_always_one=True),
         "A gauge that never says more than one, whatever runs.",
         "sglang metrics_reporter (stale gauge)",
-        gauge_always_one=True,
+        unmeasurable=True,
     ),
     Lie(
         "hold-output-back",

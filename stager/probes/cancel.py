@@ -78,7 +78,7 @@ class CancelProbe:
             cells = await _matrix(bench, parameters, ways, prompt_tokens, book)
             cells += await _races(bench, parameters, ways, book)
             if all(cell.next_ttft_s is not None or cell.race for cell in cells):
-                await _width(bench, book)
+                await _width(bench, book)  # tells a gauge that lies from a job that lives
             cancels, samples = len(book.streams), sum(cell.samples for cell in cells)
         except NoBench as error:
             book.fault(f"the controls broke: {error}")
@@ -115,6 +115,9 @@ async def _matrix(
             _note_cell(book, cell)
             if book.refuted:
                 return cells
+        await _width(bench, book)
+        if book.refuted:
+            return cells
     return cells
 
 
@@ -133,7 +136,7 @@ async def _races(bench: Bench, parameters: CancelParameters, ways: list[How], bo
 
 
 async def _width(bench: Bench, book: Logbook) -> None:
-    """Fill all slots once more: tells a gauge that lies from a job that lives."""
+    """Fill all slots at once: whoever has to wait finds a slot still held, whatever the gauge says."""
     worst, why = await full_width(bench)
     book.measure("full_width_ttft", worst, "s")
     if why:

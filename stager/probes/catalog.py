@@ -7,16 +7,32 @@ from typing import Any
 
 from stager.models.base import digest
 from stager.probes.base import Probe
+from stager.probes.cancel import CancelProbe
+from stager.probes.crosstalk import CrosstalkProbe
 from stager.probes.finish import FinishProbe
 from stager.probes.function import FunctionProbe
+from stager.probes.health import HealthProbe
+from stager.probes.memory import MemoryProbe
+from stager.probes.needle import NeedleProbe
 from stager.probes.overlap import OverlapProbe
+from stager.probes.soak import SoakProbe
+from stager.probes.truncation import TruncationProbe
 from stager.probes.truth import TruthProbe
+from stager.probes.windows import WindowsProbe
 
 _ALL: tuple[Probe[Any], ...] = (
     OverlapProbe(),
     FunctionProbe(),
-    FinishProbe(),
+    CancelProbe(),
+    HealthProbe(),
     TruthProbe(),
+    NeedleProbe(),
+    TruncationProbe(),
+    WindowsProbe(),
+    FinishProbe(),
+    CrosstalkProbe(),
+    MemoryProbe(),
+    SoakProbe(),
 )
 
 PROBES: dict[str, Probe[Any]] = {probe.name: probe for probe in _ALL}

@@ -28,7 +28,7 @@ STREAMS = 4
 #: The last quarter's typical token may take so much longer than the first quarter's.
 DRIFT = 1.3
 #: Requests in each of the two quarters below which their medians say nothing.
-LEAST_PER_QUARTER = 4
+LEAST_PER_QUARTER = 3
 TIMEOUT_S = 120.0
 #: Each worker's requests in turn: (words of prompt, tokens, share of clients that leave).
 _MIX = ((20, 24, False), (200, 24, False), (20, 12, False), (60, 48, True))
