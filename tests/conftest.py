@@ -31,6 +31,7 @@ def pytest_report_header() -> str:
     return f"lab: {'not here: ' + MISSING if MISSING else place.LAB}"
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test that asks for a host is a lab test, marked or not."""
     for item in items:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 import time
-import urllib.request
 from pathlib import Path
 
 import pytest
 
-from tests.lab.rig import clock, pids, production
-from tests.lab.rig.engine import lay_engine
+from tests.lab.rig import clock, pids
 from tests.lab.rig.machine import Machine
 from tests.lab.rig.nspawn import until
 from tests.lab.rig.place import LAB, hierarchies
 from tests.lab.rig.production import MARKER, Service, lay
 from tests.lab.rig.slots import Slots
-from tests.lab.rig.state import StateDisk
 
 pytestmark = pytest.mark.lab
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -129,72 +125,6 @@ def test_an_unplugged_host_comes_back(machine: Machine) -> None:
     until(machine.network.answers, "sshd to greet again", 5)
 
 
-def write_inside(machine: Machine, path: str, *, sync: bool) -> None:
-    script = "import os,sys; f=os.open(sys.argv[1],os.O_CREAT|os.O_WRONLY); os.write(f,b'kept'); "
-    if sync:
-        script += "os.fsync(f); os.fsync(os.open(os.path.dirname(sys.argv[1]),os.O_RDONLY))"
-    machine.sh("python3", "-c", script, path)
-
-
-def test_what_was_not_synced_is_lost_at_a_cut(machines) -> None:
-    """From the state disk as it was at the cut, a synced file comes back and one that was only written does not."""
-    (machine,) = machines(1, state_mib=16)
-    write_inside(machine, "/var/lib/stager/synced", sync=True)
-    write_inside(machine, "/var/lib/stager/careless", sync=False)
-
-    machine.cut_power(forget_unsynced=True)
-    machine.boot()
-
-    assert machine.read("/var/lib/stager/synced") == "kept"
-    assert not machine.path("/var/lib/stager/careless").exists()
-
-
-def state_disk(machine: Machine) -> StateDisk:
-    assert machine.state
-    return machine.state
-
-
-def test_the_state_disk_can_be_full(machines) -> None:
-    """On a full state disk a write fails with 'no space', and works again when there is space."""
-    (machine,) = machines(1, state_mib=16)
-    filler = state_disk(machine).fill()
-    write = ("dd", "if=/dev/zero", "of=/var/lib/stager/x", "bs=4096", "count=4")
-
-    assert "No space left on device" in machine.sh(*write, check=False).stderr
-    filler.unlink()
-    assert machine.sh(*write).returncode == 0
-
-
-def test_the_state_disk_can_break(machines) -> None:
-    """A broken state disk is read-only also for files that are open; repaired, it is writable after a boot."""
-    (machine,) = machines(1, state_mib=16)
-    state_disk(machine).break_read_only()
-    assert "Read-only file system" in machine.sh("touch", "/var/lib/stager/x", check=False).stderr
-
-    machine.cut_power()
-    state_disk(machine).repair()
-    machine.boot()
-
-    assert machine.sh("touch", "/var/lib/stager/x").returncode == 0
-
-
-def test_a_frozen_disk_makes_a_writer_deaf_to_kill(machines) -> None:
-    """A writer on a frozen disk sleeps in the kernel and survives SIGKILL until the disk is thawed."""
-    (machine,) = machines(1, state_mib=16)
-    state_disk(machine).freeze()
-    machine.sh("systemd-run", "--unit=stuck", "touch", "/var/lib/stager/x")
-    pid = machine.sh("systemctl", "show", "-p", "MainPID", "--value", "stuck").stdout.strip()
-    state = lambda: machine.read(f"/proc/{pid}/stat").split()[2]  # noqa: E731
-    until(lambda: state() == "D", "the writer to sleep in the kernel", 5)
-
-    machine.sh("kill", "-KILL", pid)
-    time.sleep(0.2)
-    assert state() == "D"
-
-    state_disk(machine).thaw()
-    until(lambda: not machine.path(f"/proc/{pid}").exists(), "the writer to go", 5)
-
-
 def test_a_reset_host_is_as_new(machine: Machine) -> None:
     """A reset leaves nothing of a test: no unit, marker, file, process, mount or port; and keeps address and key."""
     before, known = machine.snapshot(["ssh.service"]), machine.known_hosts.read_text()
@@ -231,61 +161,6 @@ def test_a_snapshot_sees_what_a_careless_tool_leaves(machine: Machine) -> None:
     seen = {line.split(":")[0] for line in before.differences(machine.snapshot())}
 
     assert seen == {"unit_files", "files", "processes", "ports", "ours"}
-
-
-def test_the_watchdog_brings_production_back_unless_the_marker_is_there(machine: Machine) -> None:
-    """The timer restarts a stopped service within its period, and leaves it alone under the maintenance marker."""
-    prod = lay(machine)
-    service = prod.services[0]
-
-    machine.sh("systemctl", "stop", "prod.service")
-    until(lambda: prod.answers(service), "the watchdog to start production", 5)
-
-    machine.write(MARKER, "")
-    time.sleep(0.5)  # a look that began before the marker was there is over
-    machine.sh("systemctl", "stop", "prod.service")
-    time.sleep(2.5)
-    assert machine.show("prod.service")["prod.service"]["ActiveState"] == "inactive"
-
-
-def test_stubborn_production_is_stubborn(machine: Machine) -> None:
-    """Deaf, limited, conditional, sick and tied services behave as their knobs say."""
-    tied = {
-        "bound.service": production.friend("BindsTo=a.service", "After=a.service"),
-        "part.service": production.friend("PartOf=a.service"),
-    }
-    prod = lay(
-        machine,
-        Service("a.service", 8081).deaf(1),
-        Service("b.service", 8082).start_limit(1),
-        Service("c.service", 8083).obeys_marker().sick_if("/run/llama/sick"),
-        watchdogs=production.path_watchdog(target="c.service"),
-        more=tied,
-    )
-    a, b, c = prod.services
-
-    started = time.monotonic()
-    machine.sh("systemctl", "stop", "a.service")
-    assert 0.9 < time.monotonic() - started < 10
-    assert machine.sh("systemctl", "show", "-p", "Result", "--value", "a.service").stdout == "timeout\n"
-    assert {unit["ActiveState"] for unit in machine.show(*tied).values()} == {"inactive"}
-
-    machine.sh("systemctl", "stop", "b.service")
-    assert machine.sh("systemctl", "start", "b.service", check=False).returncode == 1
-    assert not prod.answers(b)
-
-    machine.write("/run/llama/sick", "")
-    assert not prod.answers(c)
-    machine.sh("systemctl", "stop", "c.service")
-    machine.write(MARKER, "")
-    assert machine.sh("systemctl", "start", "c.service").returncode == 0
-    assert machine.show("c.service")["c.service"]["ActiveState"] == "inactive"
-
-    machine.path(MARKER).unlink()
-    machine.path("/run/llama/sick").unlink()
-    machine.write("/run/llama/wake", "")
-    until(lambda: prod.answers(c), "the path unit to start the service", 5)
-    assert not prod.answers(a)
 
 
 def test_a_stepped_clock_moves_the_wall_clock_alone(machines) -> None:
@@ -336,21 +211,3 @@ def test_a_dead_sessions_hosts_are_swept() -> None:
         assert not folder.exists()
     assert name not in Path("/proc/mounts").read_text()
     assert not Path(f"/sys/class/net/ve-{name}").exists()
-
-
-@pytest.mark.engine
-def test_the_real_engine_runs_on_a_host(engine_machine: Machine) -> None:
-    """llama.cpp with a real model starts as a service of the host and streams a real completion."""
-    started = time.monotonic()
-    prod = lay_engine(engine_machine)
-    seconds = time.monotonic() - started
-    (service,) = prod.services
-    body = {"messages": [{"role": "user", "content": "Name a colour."}], "max_tokens": 8, "stream": True}
-
-    with urllib.request.urlopen(f"{prod.url(service)}/v1/chat/completions", json.dumps(body).encode()) as answer:
-        events = [json.loads(line[6:]) for line in answer if line.startswith(b"data: {")]
-
-    resident = int(engine_machine.read(f"/proc/{prod.pid(service)}/status").split("VmRSS:")[1].split()[0]) >> 10
-    print(f"generating {seconds:.1f} s after its start, {resident} MiB resident, {len(events)} events")
-    assert "".join(event["choices"][0]["delta"].get("content") or "" for event in events if event["choices"]).strip()
-    assert resident < 1024
