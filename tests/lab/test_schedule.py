@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from stager.fleet.timer import Caller, units
 from tests.lab.rig.machine import Machine
 from tests.lab.rig.nspawn import until
+from tests.unit.fleet.cases import schedule
 
 pytestmark = pytest.mark.lab
 
@@ -70,6 +72,25 @@ def shown(machine: Machine, unit: str, *names: str) -> dict[str, str]:
 
 def log(machine: Machine) -> str:
     return machine.sh("journalctl", "--no-pager", "-o", "cat", "-u", SERVICE).stdout
+
+
+def test_systemd_reads_our_words_back(machine: Machine) -> None:
+    """Whatever a path or an environment value holds, the program gets exactly these words."""
+    odd = '/srv/100% $HOME ${x} "q" it\'s a\\b;c.yaml'
+    machine.write("/opt/a program", '#!/bin/sh\nprintf "%s\\n" "$STAGER_HOME" "$TZ" "$@" >> /tmp/said\n', 0o755)
+    caller = Caller(("/opt/a program",), (("STAGER_HOME", "/var/lib/100% home"),))
+    item = schedule(name=NAME, playbook=odd)
+    made = units(item, caller, datetime.now(UTC).date())
+    machine.lay({made.timer: made.timer_text, made.service: made.service_text})
+    machine.sh("systemctl", "start", made.service)
+
+    common = ["/var/lib/100% home", "Europe/Berlin"]
+    assert machine.read("/tmp/said").splitlines() == [
+        *common,
+        *("schedule", "due", NAME),
+        *common,
+        *("run", odd, "--until", "06:00"),
+    ]
 
 
 def test_systemd_has_our_next_night(desk: Machine) -> None:
