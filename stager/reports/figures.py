@@ -8,8 +8,8 @@ from rich.text import Text
 
 from stager.models.evidence import Evidence, Finding, Measurement
 
-#: Units that say nothing a reader does not see from the name.
-_SILENT = {"count", "bool", "text", "ratio", ""}
+#: Units that say nothing a reader does not see from the measurement's name.
+_SILENT = {"count", "bool", "text", "ratio", "requests", "tokens/step"}
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -21,8 +21,13 @@ def visible(text: str, style: str = "") -> Text:
 
 def figure(measurement: Measurement) -> str:
     """Return a measurement as text: ``4``, ``1.75 s``, ``yes``, ``not measured``."""
-    text = value(measurement.value)
-    return text if measurement.unit in _SILENT or measurement.value is None else f"{text} {measurement.unit}"
+    return value(measurement.value) + unit(measurement)
+
+
+def unit(measurement: Measurement) -> str:
+    """Return the unit with a space before it, or nothing where it would say nothing."""
+    silent = measurement.value is None or measurement.unit in _SILENT
+    return "" if silent else f" {measurement.unit}"
 
 
 def value(raw: float | int | bool | str | None) -> str:

@@ -25,6 +25,14 @@ HEADLINES: dict[str, tuple[str, ...]] = {
         "throughput_together",
         "throughput_alone",
     ),
+    "finish/honest-ends": (
+        "chat_stream_cut_usage",
+        "chat_stream_cut_arrived",
+        "chat_plain_cut_usage",
+        "chat_plain_cut_arrived",
+    ),
+    "function/typed-calls": ("right_calls", "streams", "most_at_once_streamed", "most_at_once_plain"),
+    "truth/answering": ("tokens_followed", "healthy_answers", "longest_wait_for_a_token"),
 }
 
 #: So many are shown of a claim that has no headlines of its own.

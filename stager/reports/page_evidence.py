@@ -8,7 +8,7 @@ from stager.models.evidence import Evidence, Measurement, Verdict
 from stager.models.record import RunRecord
 from stager.models.words import short
 from stager.reports import plots
-from stager.reports.figures import claim_name, ended_because, label, value
+from stager.reports.figures import claim_name, ended_because, figure, label, unit, value
 from stager.reports.headlines import headlines
 from stager.reports.markup import Html, join, tag
 from stager.reports.samples import read_samples
@@ -67,7 +67,7 @@ def evidence_section(item: Evidence, raw: Mapping[str, bytes], number: int) -> H
 
 def _first(item: Evidence) -> str:
     for name, found in headlines(item).items():
-        return f"{label(name)} {value(found.value)}{_unit(found)}"
+        return f"{label(name)} {figure(found)}"
     return item.reasons[0] if item.reasons else ""
 
 
@@ -75,13 +75,9 @@ def _figure(name: str, found: Measurement) -> Html:
     return tag(
         "div",
         tag("dt", label(name)),
-        tag("dd", value(found.value), tag("small", _unit(found))),
+        tag("dd", value(found.value), tag("small", unit(found))),
         class_="none" if found.value is None else None,
     )
-
-
-def _unit(found: Measurement) -> str:
-    return "" if found.value is None or found.unit in {"count", "bool", "text", "ratio"} else f" {found.unit}"
 
 
 def _drawings(item: Evidence, raw: Mapping[str, bytes], number: int) -> Html | None:
@@ -111,7 +107,7 @@ def _beside(item: Evidence) -> list[Html]:
 
 
 def _details(item: Evidence) -> Html:
-    rows = [(label(name), f"{value(found.value)}{_unit(found)}") for name, found in item.measurements.items()]
+    rows = [(label(name), f"{figure(found)}") for name, found in item.measurements.items()]
     settings = [(name, str(given)) for name, given in item.parameters.items()]
     claims = [
         (f"{it.name} ({it.endpoint})", f"{it.value}{f', {it.source}' if it.source else ''}") for it in item.configured

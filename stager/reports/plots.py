@@ -109,7 +109,8 @@ def _streams(samples: Samples, name: str, longest: float | None) -> str:
         _raster(axes[0], streams)
     if gauge:
         _steps(axes[-1], gauge)
-    axes[0].set_xlim(-0.01 * (longest or length(samples)), (longest or length(samples)) * 1.03)
+    most = longest or length(samples)
+    axes[0].set_xlim(-0.01 * most, most * 1.13)
     axes[-1].set_xlabel("seconds after the first request")
     words = f"{rows} streams, each token one stroke" + (f"; below, {gauge.name} as sampled" if gauge else "")
     return _svg(figure, name, words)
@@ -138,14 +139,15 @@ def _raster(axes: Axes, streams: Sequence[Stream], *, waits: bool = True) -> Non
 
 
 def _wait(axes: Axes, stream: Stream, number: int) -> None:
-    """A thin line from the request to the first token, with the seconds it lasted."""
+    """A thin line from the request to the first token; the seconds it lasted stand at the stream's end."""
     ink = stream_ink(number)
     begin = stream.tokens[0] if stream.tokens else stream.sent
     axes.plot([stream.sent, begin], [number, number], color=ink, linewidth=1.1)
     axes.plot([stream.sent], [number], marker="|", color=ink, markersize=7, markeredgewidth=1.4)
     if stream.ttft is not None:
-        place: Any = {"xytext": (-4, 3), "textcoords": "offset points", "ha": "right"}
-        axes.annotate(f"{stream.ttft:.2f} s", (begin, number), fontsize=7.5, color=INKS["ink"], **place)
+        place: Any = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
+        words = f"first after {stream.ttft:.2f} s"
+        axes.annotate(words, (stream.tokens[-1], number), fontsize=7.5, color=INKS["ink"], **place)
 
 
 def _steps(axes: Axes, gauge: Series) -> None:

@@ -9,6 +9,7 @@ from stager.models.evidence import Finding, Measurement
 from stager.models.record import RunRecord
 from stager.models.words import short
 from stager.reports.figures import ended_because, figure, label
+from stager.reports.headlines import HEADLINES
 
 Key = tuple[str, str]
 
@@ -71,7 +72,9 @@ def _rows(left: Mapping[Key, Finding], right: Mapping[Key, Finding]) -> Iterable
     for key in dict.fromkeys((*left, *right)):
         claim, ours, theirs = "/".join(key), left.get(key), right.get(key)
         yield Row(claim, "verdict", _word(ours, "verdict"), _word(theirs, "verdict"), "")
-        for name in dict.fromkeys((*_names(ours), *_names(theirs))):
+        measured = {*_names(ours), *_names(theirs)}
+        first = [name for name in HEADLINES.get(claim, ()) if name in measured]
+        for name in (*first, *sorted(measured - {*first})):
             one, other = _measured(ours, name), _measured(theirs, name)
             yield Row(
                 claim,
@@ -111,7 +114,7 @@ def _change(one: Measurement | None, other: Measurement | None) -> str:
     if before == 0:
         return ""
     ratio = after / before
-    return f"x {ratio:.2f}" if ratio >= 2 or ratio <= 0.5 else f"{(ratio - 1) * 100:+.1f} %"
+    return f"x {ratio:.3g}" if ratio >= 2 or ratio <= 0.5 else f"{(ratio - 1) * 100:+.1f} %"
 
 
 def _gpus(record: RunRecord) -> list[str]:

@@ -81,7 +81,7 @@ def block(item: Evidence, *, everything: bool = False) -> RenderableType:
 
 
 def _values(item: Evidence, *, everything: bool = False) -> Text:
-    """Measured values first; then why, where it did not pass; then what is only configured, marked as a claim."""
+    """Measured values first; then why, where it did not pass; then what the engine only claims."""
     shown = item.measurements if everything else headlines(item)
     lines = [
         Text.assemble(visible(f"{label(name)} ", "dim"), visible(figure(measurement), "bold"))
@@ -94,6 +94,7 @@ def _values(item: Evidence, *, everything: bool = False) -> Text:
         lines += [visible(f"because {reason}", style) for reason in item.reasons]
     if item.tainted:
         lines.append(visible(f"tainted: {item.tainted}", "red"))
-    for field in item.configured:
-        lines.append(visible(f"says {field.name} = {field.value} (a claim)", "dim italic"))
+    if item.configured:
+        said = ", ".join(f"{field.name} = {field.value}" for field in item.configured)
+        lines.append(visible(f"claims {said}", "dim italic"))
     return Text("\n").join(lines) if lines else Text("nothing measured", style="dim")

@@ -52,6 +52,12 @@ CASES = (
     Case("an incumbent that is another build", (exhibit(),), extra={"incumbent": OTHER}),
     Case("a tolerated failure before the pass", (FAILED, PASSED), policy=tolerant()),
     Case("a pass that is exactly as old as allowed", (exhibit(ago=24),)),
+    Case("exactly as many samples as wanted", (exhibit(sample_count=8),)),
+    Case(
+        "a value exactly at both bounds",
+        (exhibit(),),
+        policy=policy(claims=(required(thresholds={"streams_at_once": Bound(at_least=4, at_most=4, equals=4.0)}),)),
+    ),
     Case("two claims from one launch", (exhibit(), exhibit(*NEEDLE)), policy=TOGETHER),
     Case(
         "an older launch that had both, where the newest had one",
@@ -206,6 +212,13 @@ CASES = (
         (exhibit(measurements={"streams_at_once": Measurement(value=True, unit="count")}),),
         ("streams_at_once is true, the policy wants it to be 1",),
         policy(claims=(required(thresholds={"streams_at_once": Bound(equals=1)}),)),
+        OVERLAP,
+    ),
+    Case(
+        "true where at least 1 is wanted",
+        (exhibit(measurements={"streams_at_once": Measurement(value=True, unit="count")}),),
+        ("streams_at_once is true, the policy wants it at least 1",),
+        policy(claims=(required(thresholds={"streams_at_once": Bound(at_least=1)}),)),
         OVERLAP,
     ),
     Case(
