@@ -9,7 +9,7 @@ from stager.client.completion import CompletionRequest, complete
 from stager.client.connection import connect
 from stager.engines.llamacpp import LLAMACPP
 from stager.engines.reading import read, read_number, resolve
-from tests.unit.probes.test_overlap_real import llama
+from tests.unit.probes.llama import llama
 
 
 @pytest.mark.engine

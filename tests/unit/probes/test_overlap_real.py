@@ -1,11 +1,6 @@
 """Overlap against llama.cpp's own server and a real model: four slots, and one."""
 
 import asyncio
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -14,24 +9,7 @@ from stager.models.evidence import Verdict
 from stager.probes.base import run_probe
 from stager.probes.overlap import OverlapParameters, OverlapProbe
 from stager.probes.target import Claims, Target
-
-SERVER = Path(__file__).with_name("llama_server.py")
-
-
-@contextmanager
-def llama(slots: int) -> Iterator[str]:
-    """The real server with so many slots; gives its URL."""
-    with subprocess.Popen(
-        [sys.executable, str(SERVER), str(slots)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as server:
-        try:
-            yield server.stdout.readline().strip()
-        finally:
-            server.kill()
+from tests.unit.probes.llama import llama
 
 
 def overlap(slots: int):
