@@ -19,8 +19,8 @@ _CHUNK = 65536
 class Stream(Protocol):
     """The part of an SSH channel a forward uses."""
 
-    def recv(self, nbytes: int, /) -> bytes:
-        """Return what has arrived; ``b""`` at the end."""
+    def pour(self, near: socket.socket) -> None:
+        """Write all that arrives to a socket, until the host's end."""
 
     def sendall(self, s: bytes, /) -> None:
         """Send all of it."""
@@ -139,8 +139,7 @@ def _to_host(near: socket.socket, far: Stream) -> None:
 
 def _from_host(far: Stream, near: socket.socket) -> None:
     try:
-        while data := far.recv(_CHUNK):
-            near.sendall(data)
+        far.pour(near)
     except (OSError, EOFError):
         _close(far)
     with contextlib.suppress(OSError):

@@ -18,10 +18,22 @@ from pathlib import Path
 from typing import Any
 
 import asyncssh
+import pytest
 
 from stager.models.playbook import HostSpec
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
+
+
+def need(*tools: str) -> None:
+    """Skip with the line that says what to install; with STAGER_LAB=required fail instead."""
+    for tool in tools:
+        if not (shutil.which(tool) or Path("/usr/sbin", tool).exists()):
+            words = f"needs {tool} (apt-get install {PACKAGES.get(tool, tool)})"
+            pytest.fail(words) if os.environ.get("STAGER_LAB") == "required" else pytest.skip(words)
+
+
+PACKAGES = {"sshd": "openssh-server", "ssh-keygen": "openssh-client", "ssh": "openssh-client", "setpriv": "util-linux"}
 
 
 def free_port() -> int:
@@ -95,6 +107,7 @@ def openssh(
     folder: Path, options: Sequence[str] = (), kind: str = "ed25519", listen: str = "127.0.0.1"
 ) -> Iterator[Server]:
     """Run OpenSSH's sshd with generated keys."""
+    need("sshd", "ssh-keygen")
     server = _prepare(folder, kind)
     (folder / "authorized").write_text(public(server.user_key) + "\n")
     config = folder / "sshd_config"
@@ -146,6 +159,7 @@ def _wait_for(listen: str, port: int, process: subprocess.Popen[bytes], log: Pat
 @contextlib.contextmanager
 def asyncssh_server(folder: Path) -> Iterator[Server]:
     """Run asyncssh's server in a thread, each command in a shell, as sshd does."""
+    need("ssh-keygen")
     server = _prepare(folder)
     loop = asyncio.new_event_loop()
     up = threading.Event()

@@ -21,7 +21,7 @@ from stager.host.base import Host
 from stager.host.connect import connect
 from stager.host.onhost import OnHost
 
-from .servers import openssh
+from .servers import need, openssh
 from .standin import standin
 from .test_host import NASTY, read_all
 
@@ -42,8 +42,7 @@ def through(folder: Path, script: str, *options: str) -> Iterator[Host]:
 @pytest.mark.parametrize("shell", ["sh", "bash", "dash", "fish", "tcsh"])
 def test_login_shells(tmp_path: Path, shell: str) -> None:
     """Whatever the login shell, awkward words arrive as they are and the program starts."""
-    if not shutil.which(shell):
-        pytest.skip(f"needs {shell} (apt-get install {shell})")
+    need(shell)
     with through(tmp_path, f'exec {shell} -c "$SSH_ORIGINAL_COMMAND"') as host:
         pipe = host.open(["python3", "-c", "import sys,json;print(json.dumps(sys.argv[1:]))", *NASTY])
         assert json.loads(read_all(pipe)) == NASTY
