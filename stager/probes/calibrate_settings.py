@@ -37,8 +37,8 @@ SETTINGS: Mapping[str, Setting] = {
     "function": Setting(parameters={"streams": 4, "timeout": 5.0}),
     "cancel": Setting(
         parameters={"deadline": 0.3, "prompt_tokens": 6000, "races": 20, "timeout": 5.0},
-        for_liars={"ways": ["close"], "races": 12, "timeout": 0.8, "deadline": 0.2},
-        liars_shape=Shape(step_s=0.004, prefill_per_step=160),
+        for_liars={"ways": ["close"], "races": 12, "timeout": 0.8, "deadline": 0.2, "prompt_tokens": 4000},
+        liars_shape=Shape(step_s=0.003, prefill_per_step=120),
     ),
     "health": Setting(
         shape=Shape(prefill_per_step=48),

@@ -20,7 +20,7 @@ from stager.probes.prompts import fresh_tag, unique_prompt
 from stager.probes.requests import ask_once, generation_request, limits_for
 from stager.probes.target import Target
 
-NEIGHBOUR_TOKENS = 64
+NEIGHBOUR_TOKENS = 48
 #: A ghost must have work for so many deadlines, or its own end could pass for a cancel.
 OUTLASTS = 3.0
 _SHORT_TOKENS = 12
@@ -60,8 +60,8 @@ class Bench:
 
     @property
     def victim_tokens(self) -> int:
-        """Tokens a job needs to outlast the deadline by far."""
-        wanted = math.ceil(OUTLASTS * self.deadline / max(self.token_s, 1e-4)) + NEIGHBOUR_TOKENS
+        """Tokens a job needs to outlast the deadline by far, and the checks after a neighbour's end too."""
+        wanted = math.ceil(OUTLASTS * self.deadline / max(self.token_s, 1e-4)) + 3 * NEIGHBOUR_TOKENS
         return min(wanted, (self.target.claims.context or _UNKNOWN_WINDOW) // 2)
 
     @property

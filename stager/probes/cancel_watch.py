@@ -88,7 +88,5 @@ async def full_width(bench: Bench) -> tuple[float | None, str]:
             return worst, ""
         if worst > bench.deadline:
             break  # a ghost that holds a slot; by the next try it may have ended by itself
-    return (
-        worst,
-        f"of {bench.width} requests at once the last began after {worst:.3f} s, before {bench.wide_ttft:.3f} s",
-    )
+    late = f"the last began after {worst:.3f} s, its control after {bench.wide_ttft:.3f} s"
+    return worst, f"of {bench.width} requests at once {late}"
