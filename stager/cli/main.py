@@ -28,6 +28,8 @@ COMMANDS: dict[str, str] = {
     "extend": "stager.cli.extend:extend",
     "cleanup": "stager.cli.cleanup:cleanup",
     "run": "stager.cli.run:run",
+    "promote": "stager.cli.promote:promote",
+    "rollback": "stager.cli.rollback:rollback",
     "status": "stager.cli.status:status",
     "runs": "stager.cli.runs:runs",
     "show": "stager.cli.show:show",

@@ -11,7 +11,7 @@ from stager.cli.progress import Progress
 from stager.clock import SystemClock
 from stager.errors import HostHeld, InvalidFile, LeftForPerson, NotRestored, Refused, Stopped, Unreachable
 from stager.loading import load_playbook
-from stager.run.blame import as_ours, told_with_host
+from stager.run.blame import what_it_came_to
 from stager.staging.session import open_session
 from stager.staging.stage import StageFailed, Staging
 
@@ -31,7 +31,7 @@ def rehearse(output: Output, playbook: str) -> int:
         try:
             ended = staging.rehearse()
         except StageFailed as failure:
-            raise told_with_host(as_ours(failure.error), failure.ended, address) from failure
+            raise what_it_came_to(failure, address) from failure
     show_cleanup(output, ended.words, ended.cleanup)
     if error := ended.error(address):
         raise error

@@ -22,7 +22,7 @@ from stager.errors import (
 )
 from stager.loading import load_playbook
 from stager.models.quantities import format_duration
-from stager.run.blame import as_ours, told_with_host
+from stager.run.blame import what_it_came_to
 from stager.run.staging_only import stage_and_leave
 from stager.staging.stage import StageFailed
 
@@ -47,9 +47,7 @@ def stage(output: Output, playbook: str, hold: float | None) -> int:
     try:
         staged, record, exchanges = stage_and_leave(loaded, stager_home(), SystemClock().now(), hold, progress.listen)
     except StageFailed as failure:
-        error = told_with_host(as_ours(failure.error), failure.ended, loaded.playbook.host.address)
-        second = failure.ended.error(loaded.playbook.host.address) if failure.ended else None
-        raise (second if second and second.code == 9 else error) from failure
+        raise what_it_came_to(failure, loaded.playbook.host.address) from failure
     output.detail(f"{exchanges} request/answer exchanges over one connection, handshake and waits not counted")
     candidate = staged.spec["candidate"]
     output.say(f"staged: run {staged.run_id}, build {staged.build.build_id[:12]}, port {candidate['port']} on the host")

@@ -10,6 +10,7 @@ from stager.models.base import Model
 from stager.models.candidate import Candidate, Claims, DescribedEngine, Limits, Ready, Stop
 from stager.models.checks import Finding, refuse
 from stager.models.production import CommandUnit, Drain, Healthy, Production, url_port
+from stager.models.promotion import Promotion
 from stager.models.quantities import Duration, format_duration
 from stager.models.template import placeholders
 from stager.models.texts import AbsolutePath, Name, OneLine, Port, Word, runnable_on_host
@@ -125,6 +126,7 @@ class Playbook(Model):
     markers: MarkerRules = MarkerRules()
     guard: GuardSpec = GuardSpec()
     probes: dict[Name, dict[str, JsonValue]] = Field(default_factory=dict)
+    promotion: Promotion | None = None
     policy: OneLine | None = Field(None, description="a policy file on this machine, relative to the playbook")
 
     @model_validator(mode="after")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 
-from stager.errors import CandidateFailed, StagerError, Stopped
+from stager.errors import CandidateFailed, StagerError, Stopped, gravest
 from stager.staging.cleanup import Ended
+from stager.staging.stage import StageFailed
 
 
 def as_ours(error: BaseException) -> StagerError:
@@ -19,6 +20,13 @@ def as_ours(error: BaseException) -> StagerError:
     fault = StagerError(f"{type(error).__name__}: {error}")
     fault.__cause__ = error
     return fault
+
+
+def what_it_came_to(failure: StageFailed, address: str) -> StagerError:
+    """Return the error to raise for a staging that broke off: the restore's own where that is the graver one."""
+    error = told_with_host(as_ours(failure.error), failure.ended, address)
+    ending = failure.ended.error(address) if failure.ended else None
+    return ending if ending and gravest([ending.code, error.code]) == ending.code else error
 
 
 def told_with_host(error: StagerError, ended: Ended | None, address: str) -> StagerError:

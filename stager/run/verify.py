@@ -14,7 +14,7 @@ from stager.evidence.store import Provenance, Store
 from stager.models.evidence import Evidence, HostFacts, Verdict
 from stager.probes.base import ProbeResult, run_probe
 from stager.probes.catalog import PROBES, suite_digest
-from stager.probes.target import Claims, MetronomeOrder, Target
+from stager.probes.target import Claims, Metronome, MetronomeOrder, Target
 from stager.staging.session import Session
 
 BEAT_S = 5.0
@@ -64,7 +64,7 @@ def verify(
             claims=subject.claims,
             client="controller",
             path=forward.path,
-            metronome=_metronome(session) if forward.path == "ssh-forward" else None,
+            metronome=metronome_of(session, forward.path),
         )
         return asyncio.run(_all(session, subject, target, probes, store, told))
 
@@ -102,10 +102,19 @@ async def _all(
         told(name, None)
         with session.step(f"probe {name}", changed=False):
             results = await measure(session, target, name, parameters)
-        for result in results:
-            evidence = store.add(result.finding, result.raw, _provenance(subject, name, result)).evidence
-            found.append(evidence)
-            told(name, evidence)
+        found += keep(subject, name, results, store, told)
+    return found
+
+
+def keep(
+    subject: Subject, name: str, results: Sequence[ProbeResult], store: Store, told: Told = lambda probe, evidence: None
+) -> list[Evidence]:
+    """Put what a probe found into the store, as the next attempts at its claims."""
+    found: list[Evidence] = []
+    for result in results:
+        evidence = store.add(result.finding, result.raw, _provenance(subject, name, result)).evidence
+        found.append(evidence)
+        told(name, evidence)
     return found
 
 
@@ -122,8 +131,10 @@ def _provenance(subject: Subject, name: str, result: ProbeResult) -> Provenance:
     )
 
 
-def _metronome(session: Session) -> Callable[[MetronomeOrder], contextlib.AbstractAsyncContextManager[str]]:
-    """Calibration sources on the host, reached over the same connection as the candidate."""
+def metronome_of(session: Session, path: str) -> Metronome | None:
+    """Calibration sources on the host, over the same connection as what is measured; None where the path is direct."""
+    if path != "ssh-forward":
+        return None
 
     @contextlib.asynccontextmanager
     async def start(order: MetronomeOrder) -> AsyncIterator[str]:

@@ -22,7 +22,7 @@ from stager.run.copies import keep_files, placed_manifest
 from stager.run.patience import undisturbed
 from stager.run.secrets import secrets_of
 from stager.run.subject import subject_of, wanted_probes
-from stager.run.verify import Told, measure, unproven, verify
+from stager.run.verify import Told, measure, metronome_of, unproven, verify
 from stager.staging.cleanup import Ended, collect, restore
 from stager.staging.engine import engine_of
 from stager.staging.session import Session, open_session, quiet
@@ -172,6 +172,7 @@ class Run:
                 model=model,
                 claims=Claims(),
                 path=forward.path,
+                metronome=metronome_of(session, forward.path),
             )
             for name in names:
                 with session.step(f"production: {name}", changed=False):

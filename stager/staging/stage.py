@@ -62,6 +62,7 @@ class Staging:
     def __init__(self, loaded: LoadedPlaybook, session: Session, now: datetime, *, with_release: bool = True) -> None:
         self.loaded = loaded
         self.session = session
+        self.begun = now
         self.run_id = new_run_id(now)
         self.release: Release | None = (
             read_release(loaded.release, loaded.playbook.candidate.prepare) if loaded.release and with_release else None
@@ -88,17 +89,17 @@ class Staging:
             StageFailed: with the reason, after the host was released or restored.
         """
         try:
-            survey = self._open()
-            placed = self._prepare()
-            self._take_down(survey, placed)
-            ready = self._launch(secrets)
+            survey = self.open()
+            placed = self.prepare()
+            self.take_down(survey, placed)
+            ready = self.launch(secrets)
             if hold is not None:
                 with self.session.step("hold", changed=False):
                     self.session.expect(
                         self.session.call("hold", "hold", run_id=self.run_id, seconds=hold)["restore_in"]
                     )
         except BaseException as error:  # whatever it is, the host comes first
-            raise self._failed(error) from error
+            raise self.failed(error) from error
         assert self.host is not None
         assert self.build is not None
         born = ready["born"]
@@ -113,14 +114,15 @@ class Staging:
         """
         self.spec["candidate"] = None
         try:
-            survey = self._open()
-            self._take_down(survey, {"build_id": "", "tree": ""})
+            survey = self.open()
+            self.take_down(survey, {"build_id": "", "tree": ""})
         except BaseException as error:
-            raise self._failed(error) from error
+            raise self.failed(error) from error
         with self.session.step("restore", changed=True):
             return restore(self.session, self.run_id, "rehearsal over")
 
-    def _open(self) -> dict[str, Any]:
+    def open(self) -> dict[str, Any]:
+        """Open the run, see the host and refuse what must be refused; returns what the way down needs to know."""
         session = self.session
         with session.step("open", changed=False):
             answer = session.call("open", "open", run_id=self.run_id, spec=self.spec, owner=owner_record("stage"))
@@ -136,7 +138,8 @@ class Staging:
         survey = facts["survey"]
         return {"units": survey["units"], "along": survey["along"], "alone": survey["alone"]}
 
-    def _prepare(self) -> dict[str, Any]:
+    def prepare(self) -> dict[str, Any]:
+        """Lay the release if the host lacks it, and name the build."""
         session, release = self.session, self.release
         if release and not self.tree_whole:
             with session.step("upload", changed=False, note=f"{len(release.manifest)} files"):
@@ -156,20 +159,22 @@ class Staging:
         key = release.key if release else ""
         return {"build_id": self.build.build_id, "tree": key, "manifest_sha256": digest(told["manifest"])}
 
-    def _take_down(self, survey: dict[str, Any], build: dict[str, Any]) -> None:
+    def take_down(self, survey: dict[str, Any], build: dict[str, Any]) -> None:
+        """Arm the legs and take production down."""
         self.changed = True  # from here on a failure is restored, not released
         with self.session.step("production down", changed=True):
             args = {"survey": survey, "build": build, "may_miss": ["boot"]}
             self.session.call("take_down", "production down", run_id=self.run_id, **args)
 
-    def _launch(self, secrets: Mapping[str, str]) -> dict[str, Any]:
+    def launch(self, secrets: Mapping[str, str]) -> dict[str, Any]:
+        """Start the candidate and wait until it answers."""
         with self.session.step("launch", changed=True):
             told: dict[str, Any] = self.session.call(
                 "launch", "launch", run_id=self.run_id, tree=self.tree_folder, secrets=dict(secrets)
             )
         return told
 
-    def _failed(self, error: BaseException) -> StageFailed:
+    def failed(self, error: BaseException) -> StageFailed:
         """Put the host back as it was, as far as we still can, and say how that ended."""
         ended = None
         opened = self.session.onhost.fence is not None

@@ -1,0 +1,64 @@
+"""``stager promote``: gate, then switch production to the build; back by itself if it does not hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from stager.cli.command import command
+from stager.cli.ending import show_promoted
+from stager.cli.home import stager_home
+from stager.cli.output import Output
+from stager.cli.progress import Progress
+from stager.clock import SystemClock
+from stager.errors import (
+    CandidateFailed,
+    GateRefused,
+    HostHeld,
+    InvalidFile,
+    LeftForPerson,
+    NotRestored,
+    NotShown,
+    Refused,
+    Stopped,
+    Unreachable,
+)
+from stager.evidence.policies import load_policy
+from stager.loading import load_playbook
+from stager.promotion.switch import Switch
+from stager.run.blame import what_it_came_to
+from stager.staging.stage import StageFailed
+
+
+@command(
+    InvalidFile,
+    Refused,
+    CandidateFailed,
+    NotShown,
+    GateRefused,
+    LeftForPerson,
+    NotRestored,
+    Unreachable,
+    HostHeld,
+    Stopped,
+)
+@click.argument("build")
+@click.option("--playbook", required=True, type=click.Path(), help="Its promotion section says what is switched.")
+@click.option(
+    "--policy", type=click.Path(path_type=Path), help="Policy file; default: the playbook's, then the shipped."
+)
+def promote(output: Output, build: str, playbook: str, policy: Path | None) -> int:
+    """Switch production to a build that the gate lets through.
+
+    BUILD is a build_id or its beginning. Production must be healthy on it for its time, the listener must be that
+    build, and the section's probes must pass; anything less, a lost connection or a reboot goes back by itself.
+    """
+    loaded = load_playbook(playbook)
+    progress = Progress(output)
+    switch = Switch(loaded, stager_home(), SystemClock(), progress.listen, progress.told)
+    try:
+        promoted = switch.promote(build, load_policy(policy or loaded.policy))
+    except StageFailed as failure:
+        raise what_it_came_to(failure, loaded.playbook.host.address) from failure
+    return show_promoted(output, promoted, "promoted")
