@@ -9,7 +9,7 @@ from rich.text import Text
 from stager.models.evidence import Evidence, Finding, Measurement
 
 #: Units that say nothing a reader does not see from the measurement's name.
-_SILENT = {"count", "bool", "text", "ratio", "requests", "tokens/step"}
+_SILENT = {"count", "bool", "text", "word", "ratio", "requests", "tokens/step"}
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -21,6 +21,8 @@ def visible(text: str, style: str = "") -> Text:
 
 def figure(measurement: Measurement) -> str:
     """Return a measurement as text: ``4``, ``1.75 s``, ``yes``, ``not measured``."""
+    if measurement.unit == "bytes" and isinstance(measurement.value, int | float):
+        return size(measurement.value)
     return value(measurement.value) + unit(measurement)
 
 
@@ -39,6 +41,14 @@ def value(raw: float | int | bool | str | None) -> str:
     if isinstance(raw, float):
         return f"{raw:,.0f}" if abs(raw) >= 10_000 else f"{raw:.4g}"
     return f"{raw:,}" if isinstance(raw, int) and abs(raw) >= 10_000 else str(raw)
+
+
+def size(amount: float) -> str:
+    """Return an amount of memory in the largest unit it fills."""
+    for name, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if abs(amount) >= factor:
+            return f"{amount / factor:.4g} {name}"
+    return f"{amount:g} bytes"
 
 
 def label(name: str) -> str:

@@ -25,6 +25,16 @@ HEADLINES: dict[str, tuple[str, ...]] = {
         "throughput_together",
         "throughput_alone",
     ),
+    "cancel/released": (
+        "cancels",
+        "races",
+        "gauge_samples",
+        "full_width_ttft",
+        "full_width_ttft_control",
+        "slots_free_again",
+        "deadline",
+    ),
+    "crosstalk/separate": ("streams", "fewest_repeats"),
     "finish/honest-ends": (
         "chat_stream_cut_usage",
         "chat_stream_cut_arrived",
@@ -32,7 +42,28 @@ HEADLINES: dict[str, tuple[str, ...]] = {
         "chat_plain_cut_arrived",
     ),
     "function/typed-calls": ("right_calls", "streams", "most_at_once_streamed", "most_at_once_plain"),
+    "health/readable": (
+        "health_max",
+        "health_p99",
+        "health_p50",
+        "health_errors",
+        "health_obtained",
+        "health_longest_gap",
+        "prompt_tokens",
+        "prefill",
+    ),
+    "memory/returned": ("floor", "bytes_per_token", "r_squared"),
+    "needle/retrieved": (
+        "needles_found",
+        "needles_hidden",
+        "prompt_tokens",
+        "absent_fact_invented",
+        "seconds_to_first_token",
+    ),
+    "soak/steady": ("requests", "lasted", "drift", "token_time_early", "token_time_late", "idle_at_the_end"),
+    "truncation/untruncated": ("prompt_tokens", "prompt_tokens_expected", "beyond_window"),
     "truth/answering": ("tokens_followed", "healthy_answers", "longest_wait_for_a_token"),
+    "windows/private": ("windows_side_by_side", "streams", "heads_told", "prompt_tokens_sent"),
 }
 
 #: So many are shown of a claim that has no headlines of its own.

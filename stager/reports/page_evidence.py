@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from stager.models.evidence import Evidence, Measurement, Verdict
 from stager.models.record import RunRecord
@@ -87,6 +88,9 @@ def _drawings(item: Evidence, raw: Mapping[str, bytes], number: int) -> Html | N
     if not plots.can_plot():
         return None
     samples = read_samples(content)
+    # One experiment may serve two claims with endpoints of their own; each shows its own.
+    own = tuple(series for series in samples.latencies if series.name in item.sampled)
+    samples = replace(samples, latencies=own or samples.latencies)
     # `executing` is about shared steps, which only show close up; its streams as a whole are drawn above it.
     closely = plots.draw_closely(samples, f"e{number}") if item.claim == "executing" else []
     return join(tag("figure", Html(svg)) for svg in closely or plots.draw(samples, f"e{number}"))

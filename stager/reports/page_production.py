@@ -45,7 +45,7 @@ def _drawings(record: RunRecord, raw: Mapping[str, bytes]) -> Html | None:
     if not plots.can_plot():
         return None
     pairs = list(_pairs(record, raw))
-    longest = max((plots.length(samples) for _, samples in pairs), default=0.0)
+    longest = max((samples.length for _, samples in pairs), default=0.0)
     figures = []
     for number, (words, samples) in enumerate(pairs):
         for svg in plots.draw(samples, f"p{number}", longest or None)[:1]:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from stager.reports.inks import INKS, inline_svg, stream_ink
-from stager.reports.samples import Samples, Series, Stream
+from stager.reports.samples import Samples, Series, Stream, shared_span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,11 +59,11 @@ def draw(samples: Samples, name: str, longest: float | None = None) -> list[str]
         name: unique in the page.
         longest: seconds on the time axis, so that two figures can be read one above the other.
     """
-    figures = []
+    if samples.latencies:
+        return [_latency(series, f"{name}-latency-{number}") for number, series in enumerate(samples.latencies)]
     if any(stream.tokens for stream in samples.streams) or samples.gauge:
-        figures.append(_streams(samples, f"{name}-streams", longest))
-    figures += [_latency(series, f"{name}-latency-{number}") for number, series in enumerate(samples.latencies)]
-    return figures
+        return [_streams(samples, f"{name}-streams", longest)]
+    return []
 
 
 def draw_closely(samples: Samples, name: str) -> list[str]:
@@ -85,21 +85,6 @@ def draw_closely(samples: Samples, name: str) -> list[str]:
     return [_svg(figure, f"{name}-close", words)]
 
 
-def shared_span(streams: Sequence[Stream]) -> tuple[float, float] | None:
-    """Return from when to when every stream was between its first and its last token; None if at no time."""
-    if len(streams) < 2 or not all(stream.tokens for stream in streams):
-        return None
-    begin, end = max(stream.tokens[0] for stream in streams), min(stream.tokens[-1] for stream in streams)
-    return (begin, end) if begin < end else None
-
-
-def length(samples: Samples) -> float:
-    """Return the seconds a figure of these samples needs."""
-    ends = [time for stream in samples.streams for time in stream.tokens[-1:]]
-    ends += [samples.gauge.points[-1][0]] if samples.gauge else []
-    return max(ends, default=0.0)
-
-
 def _streams(samples: Samples, name: str, longest: float | None) -> str:
     streams, gauge = samples.streams, samples.gauge
     rows = len(streams)
@@ -109,7 +94,7 @@ def _streams(samples: Samples, name: str, longest: float | None) -> str:
         _raster(axes[0], streams)
     if gauge:
         _steps(axes[-1], gauge)
-    most = longest or length(samples)
+    most = longest or samples.length
     axes[0].set_xlim(-0.01 * most, most * 1.13)
     axes[-1].set_xlabel("seconds after the first request")
     words = f"{rows} streams, each token one stroke" + (f"; below, {gauge.name} as sampled" if gauge else "")
@@ -165,13 +150,16 @@ def _latency(series: Series, name: str) -> str:
     figure, (axes,) = _figure([1.7])
     times, values = [point[0] for point in series.points], [point[1] for point in series.points]
     top = max(values, default=1.0)
+    if series.span:
+        axes.axvspan(*series.span, color=INKS["span"], linewidth=0)
     axes.vlines(times, 0, values, color=INKS["a"], linewidth=0.9)
     axes.plot(times, values, color=INKS["a"], linestyle="none", marker="o", markersize=2.6)
     if series.missing:
         axes.plot(series.missing, [top * 1.08] * len(series.missing), "x", color=INKS["bad"], markersize=5)
     axes.set_ylim(0, top * 1.18)
     axes.set_ylabel(series.unit, rotation=0, ha="right", va="center")
-    axes.set_xlabel("seconds after the first sample was due")
+    shaded = "; shaded: while the long prompt was read" if series.span else ""
+    axes.set_xlabel(f"{series.name}: seconds after the first sample was due{shaded}")
     axes.grid(axis="y", linewidth=0.6)
     axes.set_axisbelow(True)
     missing = f", {len(series.missing)} without a good answer" if series.missing else ""

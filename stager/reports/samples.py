@@ -7,7 +7,7 @@ all are seconds.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,12 +32,13 @@ class Stream:
 
 @dataclass(frozen=True)
 class Series:
-    """A value over time; ``missing`` are the times of samples that were not answered."""
+    """A value over time; ``missing`` are the times of samples without a good answer, ``span`` what was waited for."""
 
     name: str
     unit: str
     points: tuple[tuple[float, float], ...]
     missing: tuple[float, ...] = ()
+    span: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,21 @@ class Samples:
         """Whether there is nothing to draw."""
         return not (any(stream.tokens for stream in self.streams) or self.gauge or self.latencies)
 
+    @property
+    def length(self) -> float:
+        """Seconds from the first request to the last token or gauge sample."""
+        ends = [time for stream in self.streams for time in stream.tokens[-1:]]
+        ends += [self.gauge.points[-1][0]] if self.gauge else []
+        return max(ends, default=0.0)
+
+
+def shared_span(streams: Sequence[Stream]) -> tuple[float, float] | None:
+    """Return from when to when every stream was between its first and its last token; None if at no time."""
+    if len(streams) < 2 or not all(stream.tokens for stream in streams):
+        return None
+    begin, end = max(stream.tokens[0] for stream in streams), min(stream.tokens[-1] for stream in streams)
+    return (begin, end) if begin < end else None
+
 
 def read_samples(raw: bytes) -> Samples:
     """Read raw samples; what is no JSON object gives nothing to draw."""
@@ -65,7 +81,7 @@ def read_samples(raw: bytes) -> Samples:
     return Samples(
         streams=tuple(_streams(document.get("streams"))) or _answers(document),
         gauge=_gauge(document.get("gauge")),
-        latencies=tuple(_latencies(document.get("latencies"))),
+        latencies=tuple(_latencies(document)),
     )
 
 
@@ -114,18 +130,39 @@ def _gauge(entry: object) -> Series | None:
     return Series(str(entry.get("where", "gauge")), "", points) if points else None
 
 
-def _latencies(entries: object) -> Iterable[Series]:
-    """Open-loop samples by endpoint: ``{name: [[intended_ns, asked_ns, answered_ns, error], ...]}``."""
-    for name, samples in entries.items() if isinstance(entries, Mapping) else ():
-        rows = [row for row in _list(samples) if isinstance(row, list) and len(row) >= 4 and _is_number(row[0])]
+def _latencies(document: Mapping[str, Any]) -> Iterable[Series]:
+    """Open-loop samples of an endpoint, under its path: ``[[intended_ns, asked_ns, answered_ns, status, error], ...]``.
+
+    Latency counts from the intended time; a status other than 2xx is no good answer. ``answer`` is the long request
+    that was being read meanwhile.
+    """
+    reading = document.get("answer")
+    for path, samples in document.items():
+        rows = [row for row in _list(samples) if _is_sample(row)] if path.startswith("/") else []
         if not rows:
             continue
         origin = min(row[0] for row in rows)
-        good = tuple(
-            ((row[0] - origin) / 1e9, (row[2] - row[0]) / 1e6) for row in rows if _is_number(row[2]) and not row[3]
+        good = [row for row in rows if row[4] is None and _is_number(row[3]) and 200 <= row[3] < 300]
+        yield Series(
+            path,
+            "ms",
+            tuple(((row[0] - origin) / 1e9, (row[2] - row[0]) / 1e6) for row in good),
+            tuple((row[0] - origin) / 1e9 for row in rows if row not in good),
+            _reading_span(reading, origin),
         )
-        missing = tuple((row[0] - origin) / 1e9 for row in rows if row[3])
-        yield Series(str(name), "ms", good, missing)
+
+
+def _is_sample(row: object) -> bool:
+    return isinstance(row, list) and len(row) == 5 and all(map(_is_number, row[:3]))
+
+
+def _reading_span(answer: object, origin: int) -> tuple[float, float] | None:
+    """From the long request to its first token: the time in which the prompt was read."""
+    if not isinstance(answer, dict) or not _is_number(answer.get("sent_ns")):
+        return None
+    first = next((time for time in _list(answer.get("delta_ns")) if _is_number(time)), None)
+    begin = (answer["sent_ns"] - origin) / 1e9
+    return None if first is None else (begin, begin + first / 1e9)
 
 
 def _list(value: object) -> list[Any]:

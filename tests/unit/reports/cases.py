@@ -47,11 +47,13 @@ def overlap_raw(*, serial: bool, streams: int = 4, tokens: int = 60) -> bytes:
 
 
 def latency_raw(samples: int = 73) -> bytes:
-    """Raw samples of a health experiment: answers in some milliseconds, one that did not come."""
+    """Raw samples of a health experiment: answers in some milliseconds, one that did not come, one refusal."""
     dice = random.Random(3)
-    rows = [[i * 10**8, i * 10**8, i * 10**8 + dice.randint(3, 40) * 10**6, None] for i in range(samples)]
-    rows[40] = [40 * 10**8, 40 * 10**8, 42 * 10**8, "timed out"]
-    return json.dumps({"latencies": {"/health": rows}}).encode()
+    rows = [[i * 10**8, i * 10**8, i * 10**8 + dice.randint(3, 40) * 10**6, 200, None] for i in range(samples)]
+    rows[40] = [40 * 10**8, 40 * 10**8, 42 * 10**8, None, "timed out"]
+    rows[41][3] = 503
+    answer = {"sent_ns": 5 * 10**8, "delta_ns": [60 * 10**8, 61 * 10**8], "finish_reasons": ["length"]}
+    return json.dumps({"/health": rows, "answer": answer}).encode()
 
 
 def raw_samples(content: bytes) -> RawSamples:

@@ -15,15 +15,15 @@ from stager.probes.catalog import PROBES, suite_digest
 from stager.probes.target import Claims, Target
 from stager.reports import plots
 from stager.reports.page import report_page
-from stager.reports.samples import read_samples
+from stager.reports.samples import read_samples, shared_span
 from tests.unit.reports.cases import BUILD, HOST, record
 
 
-async def probe(name: str, knobs: Knobs) -> tuple[ProbeResult, ...]:
+async def probe(name: str, knobs: Knobs, shape: Shape | None = None) -> tuple[ProbeResult, ...]:
     """What a probe finds on the lab engine."""
     made = PROBES[name]
     async with lab_process() as lab:
-        url = await lab.start(Shape(), knobs)
+        url = await lab.start(shape or Shape(), knobs)
         target = Target(
             base_url=url, engine=engine_named("llama.cpp"), model="lab", claims=Claims(slots=4, context=4096)
         )
@@ -57,8 +57,21 @@ def test_an_overlap_experiment_is_kept_and_drawn(tmp_path: Path) -> None:
     assert store.search() == (sorted(exhibits, key=lambda item: item.name), [])
     assert [len(stream.tokens) > 50 for stream in samples.streams] == [True] * 4
     assert samples.gauge is not None
-    assert plots.shared_span(samples.streams) is not None
+    assert shared_span(samples.streams) is not None
     assert page.count("<svg") == 2
+
+
+def test_health_during_a_long_prompt_is_drawn_for_each_endpoint() -> None:
+    """The samples of the health endpoint and of the gauges' endpoint are drawn, with the time the prompt was read."""
+    health, gauges = asyncio.run(probe("health", Knobs(), Shape(prefill_per_step=16)))
+
+    series = {one.name: one for one in read_samples(health.raw).latencies}
+
+    assert "/health" in series
+    assert len(series) > 1
+    assert all(len(one.points) > 5 and one.span is not None for one in series.values())
+    assert "/health" in health.finding.sampled
+    assert all(name in gauges.finding.sampled for name in series if name != "/health")
 
 
 def test_single_answers_are_drawn_under_the_names_of_their_cases() -> None:

@@ -13,7 +13,7 @@ from stager.models.evidence import ConfiguredField, StreamEnd, Termination, Verd
 from stager.reports import plots
 from stager.reports.markup import Html, tag
 from stager.reports.page import report_page
-from stager.reports.samples import Samples, read_samples
+from stager.reports.samples import Samples, read_samples, shared_span
 from tests.unit.reports.cases import evidence, latency_raw, overlap_raw, raw_of_record, record
 
 VOID = {"meta", "br", "hr", "col", "link", "img"}
@@ -180,8 +180,9 @@ def test_the_same_run_gives_the_same_page(page: str) -> None:
         b"[]",
         b"not json",
         b'"x"',
-        b'{"streams": [1, {}, {"sent": "x"}], "gauge": 4, "latencies": [[1]]}',
-        b'{"streams": {"a": 1}, "gauge": {"samples": [[1, 2], ["a", "b", "c"]]}, "latencies": {"/x": [[], [1]]}}',
+        b'{"streams": [1, {}, {"sent": "x"}], "gauge": 4, "/x": [[1]]}',
+        b'{"streams": {"a": 1}, "gauge": {"samples": [[1, 2], ["a", "b", "c"]]}}',
+        b'{"/x": [[], [1, 2, 3], ["a", 1, 2, 200, null]], "/y": {}}',
         b'{"streams": null, "gauge": null}',
         b"\xff\xfe",
     ],
@@ -213,17 +214,18 @@ def test_raw_samples_are_read_in_seconds() -> None:
     assert {stream.ended for stream in samples.streams} == {"length"}
     assert samples.gauge is not None
     assert max(value for _, value in samples.gauge.points) == 1
-    assert len(latency.points) == 72
-    assert latency.missing == (4.0,)
+    assert len(latency.points) == 71
+    assert latency.missing == (4.0, 4.1)
+    assert latency.span == (0.5, 6.5)
 
 
 def test_the_shared_span_is_where_all_streams_generate() -> None:
     """Streams one after the other share no time; batched ones do, and only then there is a closer look."""
     serial, batched = (read_samples(overlap_raw(serial=serial)) for serial in (True, False))
 
-    assert plots.shared_span(serial.streams) is None
+    assert shared_span(serial.streams) is None
     assert plots.draw_closely(serial, "x") == []
-    span = plots.shared_span(batched.streams)
+    span = shared_span(batched.streams)
     assert span is not None
     assert span[0] < 0.5 < 2.5 < span[1]
     assert len(plots.draw_closely(batched, "x")) == 1
