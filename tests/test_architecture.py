@@ -32,7 +32,7 @@ FLOORS = {
     "stager.probes": 4,
     "stager.staging": 4,
     "stager.run": 5,
-    "stager.promotion": 5,
+    "stager.promotion": 6,
     "stager.fleet": 6,
     "stager.cli": 7,
     "stager.__main__": 8,

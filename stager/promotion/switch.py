@@ -110,8 +110,8 @@ class Switch:
                 placed = staging.prepare()
                 if placed["build_id"] != build_id:
                     raise UsageError(
-                        f"This playbook makes build {placed['build_id'][:12]}, not {build_id[:12]}: what was shown is not "
-                        "what would be promoted.",
+                        f"This playbook makes build {placed['build_id'][:12]}, not {build_id[:12]}: what was shown is "
+                        "not what would be promoted.",
                         next=f"stager run {self.loaded.path}",
                     )
                 staging.take_down(survey, placed)
