@@ -21,6 +21,8 @@ from stager.errors import (
     Stopped,
     Unreachable,
 )
+from stager.fleet.localzone import machine_zone
+from stager.fleet.until import bounded
 from stager.loading import load_playbook
 from stager.run.whole import Run
 
@@ -28,12 +30,15 @@ from stager.run.whole import Run
 @command(InvalidFile, Refused, CandidateFailed, NotShown, LeftForPerson, NotRestored, Unreachable, HostHeld, Stopped)
 @click.argument("playbook", type=click.Path())
 @click.option("--baseline", multiple=True, metavar="PROBE", help="First run this probe on production, while it serves.")
-def run(output: Output, playbook: str, baseline: tuple[str, ...]) -> int:
+@click.option("--until", metavar="HH:MM", help="Start only if the worst case ends before; the guard's cap sees to it.")
+def run(output: Output, playbook: str, baseline: tuple[str, ...], until: str | None) -> int:
     """Stage, verify and clean up; cleanup always happens.
 
     The exit code is the gravest of all that happened.
     """
     loaded = load_playbook(playbook)
+    if until:
+        loaded = bounded(loaded, until, SystemClock().now(), machine_zone())
     progress = Progress(output)
     outcome, record = Run(loaded, stager_home(), SystemClock(), progress.listen, progress.told).carry_out(
         baseline=baseline
