@@ -89,14 +89,16 @@ class Metronome:
         self.waiting = None
         for writer, _, _ in mine.joined:
             begin_stream(writer)
-        begun = time.perf_counter() + self.step
-        shift = 0.0 if self.mode == LOCK_STEP else self.step / max(1, len(mine.joined))
+        # An engine's steps take their time also after a late one. So each moment counts from the one before, as it
+        # really was: a source that made up for lost time would bunch its tokens, and the path would get the blame.
+        shift = self.step / max(1, len(mine.joined))
+        last = time.perf_counter()
         for tick in range(max(ticks for _, ticks, _ in mine.joined)):
-            for place, (writer, ticks, done) in enumerate(mine.joined):
-                if done.is_set():
-                    continue
-                if shift or place == 0:
-                    await until(begun + tick * self.step + place * shift)
+            active = [one for one in mine.joined if not one[2].is_set()]
+            for place, (writer, ticks, done) in enumerate(active):
+                if self.mode == TIME_SLICED or place == 0:
+                    await until(last + (shift if self.mode == TIME_SLICED else self.step))
+                    last = time.perf_counter()
                 if writer.is_closing():
                     done.set()
                     continue
