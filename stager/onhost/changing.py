@@ -123,6 +123,9 @@ def restore_now(channel: Channel, run: Run, number: int, args: Args) -> Any:
     ledger = Ledger(run)
     seen = len(ledger.journal.all)
     again = ledger.verdict()
+    known = ledger.journal.last("verdict")
+    if known and known["step"] == "held" and restore.foreign(ledger.spec, {}):
+        return known  # whoever holds production down for the foreign marker goes on waiting
     if again or not run.wake("restore " + reason):
         argv = [*legs.own_argv(channel.program, "restore", run), reason]
         if launch.by_unit():
@@ -142,7 +145,8 @@ def restore_now(channel: Channel, run: Run, number: int, args: Args) -> Any:
                 what=record.get("what") or record.get("unit") or record.get("path") or "",
             )
             if record["kind"] == "verdict":
-                wait_closed(run)
+                if record["step"] != "held":
+                    wait_closed(run)
                 return record
         if again and again["code"] != 9:
             return again

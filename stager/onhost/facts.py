@@ -8,7 +8,7 @@ import pwd
 import shutil
 from typing import Any, Dict, List
 
-from . import answers, clocks, command, cron, gpu, journal, launch, locks, markers, ports, processes, systemd, tree
+from . import answers, clocks, cron, gpu, journal, launch, locks, markers, ports, processes, systemd, tree
 from .files import digest_file, read_json, write_json
 from .services import names_of, services_of
 
@@ -111,7 +111,7 @@ def legs() -> Dict[str, str]:
     if not launch.by_unit():
         boot = (
             ""
-            if cron.daemon_runs() and command.found("crontab")
+            if cron.daemon_runs() and processes.found("crontab")
             else "there is neither systemd for root nor a cron daemon"
         )
     elif not os.access("/etc/systemd/system", os.W_OK):
@@ -130,7 +130,7 @@ def legs() -> Dict[str, str]:
 
 def program(argv: List[str]) -> str:
     """Why a program of the playbook's cannot be run; empty when it can, or none is named."""
-    return "" if not argv or command.found(argv[0]) else "%s is not there" % argv[0]
+    return "" if not argv or processes.found(argv[0]) else "%s is not there" % argv[0]
 
 
 def candidate_facts(state: str, candidate: Dict[str, Any]) -> Dict[str, Any]:

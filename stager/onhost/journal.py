@@ -8,6 +8,7 @@ Writers hold the run's change lock.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
@@ -27,17 +28,20 @@ REMOTE = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "afs", "ceph", "glu
 class Journal:
     """One run's journal.
 
-    ``fearless`` is for restores: an append that fails is kept in memory and the restore goes on.
+    ``fearless`` is for restores: a record that cannot be appended goes to ``late``, a file on another file system that
+    the run's other processes read and a reboot may sweep away; the restore goes on.
     """
 
-    def __init__(self, path: str, fearless: bool = False) -> None:
+    def __init__(self, path: str, fearless: bool = False, late: str = "") -> None:
         self.path = path
+        self.late = late
         self.ballast = os.path.join(os.path.dirname(path), "ballast")
         self.fearless = fearless
         self.records: List[Record] = []
         self.unwritten: List[Record] = []
         self.torn = 0
         self._offset = 0
+        self._late_offset = 0
         self._prev = ""
         self._whole = True
 
@@ -79,7 +83,28 @@ class Journal:
             self.records.append(record)
             self._prev = hashlib.sha256(line).hexdigest()[:32]
         self._offset += end
+        self._refresh_late()
         return self
+
+    def _refresh_late(self) -> None:
+        """Read what a restore could not append; only a file of our own user counts (its folder is open to all)."""
+        try:
+            fd = os.open(self.late, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return
+        with open(fd, "rb") as file:
+            if os.fstat(fd).st_uid != os.geteuid():
+                return
+            file.seek(self._late_offset)
+            data = file.read()
+        end = data.rfind(b"\n") + 1
+        self._late_offset += end
+        found = [json.loads(line) for line in data[:end].splitlines()]
+        known = {record["seq"] for record in found}
+        self.unwritten = [record for record in self.unwritten if record["seq"] not in known]
+        self.records += found
+        if found:
+            self.records.sort(key=lambda record: int(record["seq"]))
 
     def append(
         self, kind: str, step: str, undo: Optional[Dict[str, Any]] = None, fence: int = 0, **fields: Any
@@ -108,9 +133,25 @@ class Journal:
             if not self.fearless:
                 raise
             self.unwritten.append(record)
-            return record
+            self._write_late(record)
         self.refresh()
         return record
+
+    def _write_late(self, record: Record) -> None:
+        """Append a record to the late file; where that fails, too, this process alone knows of it."""
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        with contextlib.suppress(OSError):
+            fd = os.open(self.late, flags, 0o600)
+            try:
+                if os.fstat(fd).st_uid == os.geteuid():
+                    write_all(fd, json.dumps(record, separators=(",", ":")).encode() + b"\n")
+            finally:
+                os.close(fd)
+
+    def give_back(self) -> None:
+        """Free what was reserved beyond the journal's end; the caller holds the change lock."""
+        with contextlib.suppress(OSError):
+            os.truncate(self.path, os.stat(self.path).st_size)
 
     def _write(self, line: bytes) -> None:
         fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)

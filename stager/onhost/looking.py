@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import subprocess
@@ -40,7 +41,8 @@ def describe(run: Run) -> Dict[str, Any]:
         return {"run_id": run.run_id, "state": "never begun", "guard_legs": [], "holder": {}}
     ledger = Ledger(run)
     last = ledger.journal.last("verdict")
-    is_open = ledger.verdict() is None and (bool(ledger.open()) or legs.guard_lives(run))
+    listed = any(entry["run_id"] == run.run_id for entry in Index().entries())
+    is_open = ledger.verdict() is None and (listed or legs.guard_lives(run))
     launched = ledger.launched()
     state = ledger.verdict()["step"] if ledger.verdict() else "released"  # type: ignore[index]
     if is_open:
@@ -103,6 +105,8 @@ def collect(channel: Channel, args: Args) -> Any:
     run = named(channel.state, args["run_id"])
     with open(run.journal_path, encoding="utf-8", errors="replace") as file:
         text = file.read()
+    with contextlib.suppress(OSError), open(run.late_path, encoding="utf-8", errors="replace") as file:
+        text += file.read()
     ledger = Ledger(run)
     placed = ledger.journal.last("note", "build") or {}
     tree = Tree(channel.state, placed["tree"]) if placed.get("tree") else None

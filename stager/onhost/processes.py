@@ -212,3 +212,10 @@ def run(argv: Sequence[str], timeout: float = 30.0, stdin: str = "") -> Ran:
     except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
         return Ran(argv, 127, "", "%s: %s" % (argv[0], error.strerror))
     return Ran(argv, done.returncode, done.stdout, done.stderr)
+
+
+def found(program: str) -> bool:
+    """Whether a program is there to be run."""
+    if "/" in program:
+        return os.access(program, os.X_OK)
+    return any(os.access(os.path.join(folder, program), os.X_OK) for folder in environment()["PATH"].split(":"))

@@ -27,6 +27,7 @@ def wait(ledger: Ledger, candidate: Candidate, say: Say) -> Dict[str, Any]:
         seconds = (clocks.boottime_ns() - start) / clocks.SECOND
         if not candidate.lives():
             raise failed(ledger, "The candidate ended after %.1f s: %s." % (seconds, candidate.epitaph()))
+        taken = bool(ports.listening(port))  # looked at first: a listener of ours that comes between is no stranger
         pids = candidate.pids()
         own = ports.listened_by(pids)
         if own & set(production["ports"]):
@@ -43,7 +44,7 @@ def wait(ledger: Ledger, candidate: Candidate, say: Say) -> Dict[str, Any]:
             )
             if not last:
                 return {"seconds": round(seconds, 3), "pids": sorted(pids)}
-        elif ports.listening(port):
+        elif taken and ports.listening(port):
             raise failed(ledger, "Port %d is answered by another process than the candidate." % port)
         elif own:
             last = "it listens on port %s, not on %d" % (", ".join(map(str, sorted(own))), port)

@@ -51,6 +51,8 @@ def once(run: Run, reason: str, by: str) -> Record:
             ledger.number = fence.grant(run)
         ledger.write("note", "restore", reason=reason, by=by)
         record = Restore(ledger, hold, by).carry_out(reason)
+        if record["step"] != "held":
+            ledger.journal.give_back()
     if record["step"] != "held":
         closing.close(run)
     return record

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, Dict, Protocol, Sequence
 
 from .command import Command
+from .containers import Containers
 from .faults import Refused
+from .supervisord import Supervisord
 from .systemd import Systemd
 
 
@@ -43,6 +45,10 @@ def services_of(production: Dict[str, Any]) -> Services:
         return Systemd(user=kind == "systemd-user")
     if kind == "command":
         return Command([*production["services"], *production["watchdogs"]])
+    if kind == "supervisord":
+        return Supervisord()
+    if kind in ("podman", "docker"):
+        return Containers(kind)
     raise Refused("production.manager %s is not known to this version on the host" % kind)
 
 

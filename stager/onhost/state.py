@@ -86,6 +86,7 @@ class Run:
         self.wake_path = self.at("wake")
         self.output_path = self.at("output.log")
         self.home = self.at("home")
+        self.late_path = os.path.join(shared_folder(), "stager-%s.late" % run_id)
 
     def at(self, name: str) -> str:
         """A path in the run's folder."""
@@ -105,7 +106,7 @@ class Run:
 
     def journal(self, fearless: bool = False) -> Journal:
         """The journal as it stands."""
-        return Journal(self.journal_path, fearless).refresh()
+        return Journal(self.journal_path, fearless, self.late_path).refresh()
 
     def wake(self, word: str) -> bool:
         """Tell the guard something; False where nobody listens."""
