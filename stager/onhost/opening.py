@@ -47,6 +47,7 @@ def open_run(channel: Channel, args: Args) -> Any:
             run.journal_path, spec=spec, owner=args["owner"], program=os.path.basename(channel.program), fence=0
         )
         failpoints.boundary(channel.state, journal.all[0])
+        os.close(locks.open_lock(run.at("change.lock")))  # made now: a restore must not need to make a file
         lease.start(run, spec["guard"]["lease"], spec["guard"]["deadline"])
     except OSError as error:
         forget(run)

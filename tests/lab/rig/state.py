@@ -6,7 +6,6 @@ import os
 import shutil
 from pathlib import Path
 
-from .nspawn import until
 from .place import command
 
 # A commit interval longer than any test, and no help for writers that forget to sync before a rename:
@@ -18,14 +17,16 @@ class StateDisk:
     """A small ext4 image, loop-mounted out here and bound into the host at /var/lib/stager."""
 
     def __init__(self, folder: Path, mebibytes: int) -> None:
-        self.image = folder / "state.img"
         self.mounted = folder / "state"
+        self._folder = folder
         self._mebibytes = mebibytes
+        self._images = 0
+        self.image = self._next()
 
     def make(self) -> None:
         """A new, empty disk, mounted."""
         self.unmount()
-        self.image.unlink(missing_ok=True)
+        self.image = self._next()
         with self.image.open("wb") as image:
             image.truncate(self._mebibytes << 20)
         command("mkfs.ext4", "-q", "-F", "-m", "0", self.image)
@@ -38,24 +39,21 @@ class StateDisk:
         command("mount", "-o", OPTIONS, self.image, self.mounted)
 
     def unmount(self) -> None:
-        """Unmount the disk if it is mounted.
+        """Unmount the disk if it is mounted, and forget its image.
 
-        A host that was just cut off lets go of its mounts a little later; until then the file system lives on, and
-        mounting the image anew would bring back the very same one, broken as it may be.
+        Whoever still sees the mount (a host that was just cut off, another mount namespace of this machine) keeps the old
+        file system alive for a while. So an image is never mounted twice: a copy goes on in its place.
         """
         while self.mounted.is_mount():
-            command("umount", self.mounted)
-        until(lambda: not command("losetup", "-j", self.image).stdout, f"the end of {self.image}'s loop device")
+            command("umount", "--lazy", self.mounted)
+        self.image.unlink(missing_ok=True)
 
     def lose_what_was_not_synced(self) -> None:
         """Put the disk back to what was on it, the page cache forgotten; call it when the host's power is cut.
 
         The copy is taken first, because unmounting writes all that is pending.
         """
-        kept = self.image.with_suffix(".cut")
-        shutil.copyfile(self.image, kept)
-        self.unmount()
-        kept.replace(self.image)
+        self._go_on_with_a_copy()
         self.mount()
 
     def break_read_only(self) -> None:
@@ -64,7 +62,7 @@ class StateDisk:
 
     def repair(self) -> None:
         """Make a broken disk writable again; the host must be down."""
-        self.unmount()
+        self._go_on_with_a_copy()
         command("e2fsck", "-p", "-f", self.image, check=False)  # 1 means: errors corrected
         self.mount()
 
@@ -85,6 +83,16 @@ class StateDisk:
     def freeze(self) -> None:
         """Let every writer sleep in the kernel (D state), where not even SIGKILL reaches it, until `thaw`."""
         command("fsfreeze", "--freeze", self.mounted)
+
+    def _go_on_with_a_copy(self) -> None:
+        kept = self._next()
+        shutil.copyfile(self.image, kept)
+        self.unmount()
+        self.image = kept
+
+    def _next(self) -> Path:
+        self._images += 1
+        return self._folder / f"state-{self._images}.img"
 
     def thaw(self) -> None:
         """End `freeze`; does nothing on a disk that is not frozen."""

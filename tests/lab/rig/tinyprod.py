@@ -58,7 +58,7 @@ class Answer(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
-        if self.path != "/v1/chat/completions":
+        if self.path not in ("/v1/chat/completions", "/v1/completions"):
             return self.reply(404, {"error": {"message": "no such path"}})
         if not self.well():
             return self.reply(503, {"error": {"message": "the engine is not well"}})
@@ -73,8 +73,13 @@ class Answer(BaseHTTPRequestHandler):
 
     def whole(self, count: int) -> None:
         time.sleep(count * self.options.step)
-        message = {"role": "assistant", "content": "tock " * count}
-        choice = {"index": 0, "message": message, "finish_reason": "length"}
+        said = "tock " * count
+        choice = {
+            "index": 0,
+            "finish_reason": "length",
+            "text": said,
+            "message": {"role": "assistant", "content": said},
+        }
         self.reply(
             200, {"object": "chat.completion", "model": self.options.model, "choices": [choice], "usage": usage(count)}
         )
@@ -88,8 +93,8 @@ class Answer(BaseHTTPRequestHandler):
         try:
             for _ in range(count):
                 time.sleep(self.options.step)
-                self.event({"index": 0, "delta": {"content": "tock "}, "finish_reason": None})
-            self.event({"index": 0, "delta": {}, "finish_reason": "length"}, usage=usage(count))
+                self.event({"index": 0, "delta": {"content": "tock "}, "text": "tock ", "finish_reason": None})
+            self.event({"index": 0, "delta": {}, "text": "", "finish_reason": "length"}, usage=usage(count))
             self.wfile.write(b"data: [DONE]\n\n")
         except OSError:  # the client went: so does its work
             return
