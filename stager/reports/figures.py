@@ -19,17 +19,24 @@ def visible(text: str, style: str = "") -> Text:
     return Text(_CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text), style=style)
 
 
-def figure(measurement: Measurement) -> str:
+def figure(measurement: Measurement, name: str = "") -> str:
     """Return a measurement as text: ``4``, ``1.75 s``, ``yes``, ``not measured``."""
-    if measurement.unit == "bytes" and isinstance(measurement.value, int | float):
-        return size(measurement.value)
-    return value(measurement.value) + unit(measurement)
+    return "".join(parts(measurement, name))
 
 
-def unit(measurement: Measurement) -> str:
-    """Return the unit with a space before it, or nothing where it would say nothing."""
-    silent = measurement.value is None or measurement.unit in _SILENT
-    return "" if silent else f" {measurement.unit}"
+def parts(measurement: Measurement, name: str = "") -> tuple[str, str]:
+    """Return the value and, with a space before it, the unit; nothing for a unit that would say nothing new.
+
+    Args:
+        measurement: what to write.
+        name: the measurement's name, which may hold the unit already.
+    """
+    found = measurement.value
+    if measurement.unit == "bytes" and isinstance(found, int | float):
+        number, name_of_unit = size(found).split(" ")
+        return number, f" {name_of_unit}"
+    silent = found is None or measurement.unit in _SILENT or measurement.unit in name.split("_")
+    return value(found), "" if silent else f" {measurement.unit}"
 
 
 def value(raw: float | int | bool | str | None) -> str:

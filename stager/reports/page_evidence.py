@@ -9,7 +9,7 @@ from stager.models.evidence import Evidence, Measurement, Verdict
 from stager.models.record import RunRecord
 from stager.models.words import short
 from stager.reports import plots
-from stager.reports.figures import claim_name, ended_because, figure, label, unit, value
+from stager.reports.figures import claim_name, ended_because, figure, label, parts
 from stager.reports.headlines import headlines
 from stager.reports.markup import Html, join, tag
 from stager.reports.samples import read_samples
@@ -68,17 +68,14 @@ def evidence_section(item: Evidence, raw: Mapping[str, bytes], number: int) -> H
 
 def _first(item: Evidence) -> str:
     for name, found in headlines(item).items():
-        return f"{label(name)} {figure(found)}"
+        return f"{label(name)} {figure(found, name)}"
     return item.reasons[0] if item.reasons else ""
 
 
 def _figure(name: str, found: Measurement) -> Html:
-    return tag(
-        "div",
-        tag("dt", label(name)),
-        tag("dd", value(found.value), tag("small", unit(found))),
-        class_="none" if found.value is None else None,
-    )
+    number, unit = parts(found, name)
+    shown = tag("dd", number, tag("small", unit))
+    return tag("div", tag("dt", label(name)), shown, class_="none" if found.value is None else None)
 
 
 def _drawings(item: Evidence, raw: Mapping[str, bytes], number: int) -> Html | None:
@@ -111,7 +108,7 @@ def _beside(item: Evidence) -> list[Html]:
 
 
 def _details(item: Evidence) -> Html:
-    rows = [(label(name), f"{figure(found)}") for name, found in item.measurements.items()]
+    rows = [(label(name), f"{figure(found, name)}") for name, found in item.measurements.items()]
     settings = [(name, str(given)) for name, given in item.parameters.items()]
     claims = [
         (f"{it.name} ({it.endpoint})", f"{it.value}{f', {it.source}' if it.source else ''}") for it in item.configured

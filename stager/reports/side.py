@@ -79,8 +79,8 @@ def _rows(left: Mapping[Key, Finding], right: Mapping[Key, Finding]) -> Iterable
             yield Row(
                 claim,
                 label(name),
-                figure(one) if one else "-",
-                figure(other) if other else "-",
+                figure(one, name) if one else "-",
+                figure(other, name) if other else "-",
                 _change(one, other),
             )
         yield Row(claim, "n", _word(ours, "sample_count"), _word(theirs, "sample_count"), "")

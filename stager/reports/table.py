@@ -84,7 +84,7 @@ def _values(item: Evidence, *, everything: bool = False) -> Text:
     """Measured values first; then why, where it did not pass; then what the engine only claims."""
     shown = item.measurements if everything else headlines(item)
     lines = [
-        Text.assemble(visible(f"{label(name)} ", "dim"), visible(figure(measurement), "bold"))
+        Text.assemble(visible(f"{label(name)} ", "dim"), visible(figure(measurement, name), "bold"))
         for name, measurement in shown.items()
     ]
     if len(item.measurements) > len(shown):

@@ -39,7 +39,7 @@ def _claim(item: Evidence) -> Iterable[str]:
     if item.tainted:
         yield f"* **tainted**, counts for nothing: {_escape(item.tainted)}"
     for name, measurement in item.measurements.items():
-        yield f"* {label(name)}: **{_escape(figure(measurement))}**"
+        yield f"* {label(name)}: **{_escape(figure(measurement, name))}**"
     yield f"* sampled: {_escape(item.sampled)}, n = {item.sample_count}"
     yield f"* ended because: {_escape(ended_because(item))}"
     if item.verdict is not Verdict.PASSED:

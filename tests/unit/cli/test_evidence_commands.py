@@ -20,6 +20,7 @@ from tests.unit.reports.cases import HOST, finding, overlap_raw, record
 
 BUILD = "cd34" * 16
 RUN = "20261129T030000Z-7c1e"
+CLAIMS = (("overlap", "generating"), ("overlap", "executing"), ("cancel", "released"), ("health", "readable"))
 
 needs_ssh_keygen = pytest.mark.skipif(
     shutil.which("ssh-keygen") is None, reason="needs ssh-keygen (Debian: openssh-client)"
@@ -28,22 +29,22 @@ needs_ssh_keygen = pytest.mark.skipif(
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A controller that has verified one build: both claims of overlap passed in one launch an hour ago."""
+    """A controller that has verified one build: all claims of the default policy passed in one launch an hour ago."""
     monkeypatch.setenv("STAGER_HOME", str(tmp_path / "home"))
     keep(tmp_path / "home")
     return tmp_path / "home"
 
 
 def keep(home: Path, **changes: Any) -> list[Evidence]:
-    """Keep both claims of overlap, with some parts changed, and the run's record."""
+    """Keep what the default policy asks for, with some parts changed, and the run's record."""
     now = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=1)
     store, kept = Store(home), []
     measured = {"generating_at_once": Measurement(value=4, unit="count")}
-    for claim, samples in (("generating", 34), ("executing", 240)):
+    for probe, claim in CLAIMS:
         times = {"started_at": now - timedelta(seconds=9), "ended_at": now}
-        made = finding(claim, sample_count=samples, measurements=measured, **times | changes)
+        made = finding(claim, sample_count=240, measurements=measured, **times | changes)
         provenance = Provenance(
-            probe="overlap",
+            probe=probe,
             probe_version=1,
             suite_digest=suite_digest(),
             build_id=BUILD,
@@ -68,11 +69,11 @@ def test_the_gate_promotes_and_answers_in_the_contracts_keys(home: Path, capsys:
     code, document = run(capsys, "gate", "cd34")
 
     assert (code, document["verdict"], document["reasons"], document["missing"]) == (0, "promote", [], [])
-    assert [used["claim"] for used in document["evidence_used"]] == ["generating", "executing"]
+    assert [(used["probe"], used["claim"]) for used in document["evidence_used"]] == list(CLAIMS)
 
 
 def test_the_gate_refuses_with_7_and_every_reason(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A newer failure of both claims is two refusals, for people and for scripts alike."""
+    """A newer failure of every claim is a refusal for each, for people and for scripts alike."""
     now = datetime.now(UTC)
     keep(home, started_at=now, ended_at=now, verdict=Verdict.FAILED, reasons=("they waited",))
 
@@ -81,8 +82,8 @@ def test_the_gate_refuses_with_7_and_every_reason(home: Path, capsys: pytest.Cap
     code, document = run(capsys, "gate", "cd34")
 
     assert shown.startswith("REFUSE build cd34cd34cd34… under policy default")
-    assert (code, document["verdict"], len(document["missing"])) == (7, "refuse", 2)
-    assert sum("outranks the older pass" in reason for reason in document["reasons"]) == 2
+    assert (code, document["verdict"], len(document["missing"])) == (7, "refuse", 4)
+    assert sum("outranks the older pass" in reason for reason in document["reasons"]) == 4
 
 
 @pytest.mark.parametrize(
@@ -118,10 +119,10 @@ def test_evidence_is_listed_shown_and_checked(home: Path, capsys: pytest.Capture
     code, document = run(capsys, "evidence", "show", digest[:10], "--raw", str(tmp_path / "raw.json"))
     checked, summary = run(capsys, "evidence", "verify")
 
-    assert len(listed["evidence"]) == 2
+    assert len(listed["evidence"]) == 4
     assert (code, document["sha256"], document["verdict"]) == (0, digest, "passed")
     assert (tmp_path / "raw.json").read_bytes() == overlap_raw(serial=False)
-    assert (checked, summary["checked"], summary["faults"], summary["unreliable"]) == (0, 2, [], [])
+    assert (checked, summary["checked"], summary["faults"], summary["unreliable"]) == (0, 4, [], [])
 
 
 def test_people_see_whose_evidence_it_is(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,7 +137,7 @@ def test_people_see_whose_evidence_it_is(home: Path, capsys: pytest.CaptureFixtu
 
 def test_changed_raw_samples_are_found_and_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """After a byte of the raw samples changed, verify exits 6 and the gate 7, and both say which file."""
-    path = next((home / "evidence").rglob("generating/raw-*.gz"))
+    path = next((home / "evidence").rglob("overlap/generating/raw-*.gz"))
     path.chmod(0o644)
     path.write_bytes(path.read_bytes()[:-1] + b"x")
 
@@ -199,7 +200,7 @@ def test_a_taint_found_later_shows_everywhere(home: Path, capsys: pytest.Capture
     main(["worklog"])
 
     assert "The run is tainted: the release&#x27;s files changed" in Path(report["file"]).read_text()
-    assert capsys.readouterr().out.count("* **tainted**, counts for nothing") == 2
+    assert capsys.readouterr().out.count("* **tainted**, counts for nothing") == 4
     code, answer = run(capsys, "gate", "cd34")
     assert code == 7
     assert all("the run is tainted" in reason for reason in answer["reasons"])

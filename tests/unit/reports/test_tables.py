@@ -95,11 +95,19 @@ def test_server_words_are_not_markup() -> None:
         (Measurement(value=None, unit="ms"), "not measured"),
         (Measurement(value="stop", unit="text"), "stop"),
         (Measurement(value=0, unit="count"), "0"),
+        (Measurement(value=22542 * 2**20, unit="bytes"), "22.01 GiB"),
+        (Measurement(value=12, unit="bytes"), "12 bytes"),
     ],
 )
 def test_figures_are_short_and_keep_their_unit(measurement: Measurement, text: str) -> None:
     """Zero is a figure; nothing measured is not zero."""
     assert figure(measurement) == text
+
+
+def test_a_unit_in_the_name_is_not_repeated() -> None:
+    """`prompt tokens 2086`, not `prompt tokens 2086 tokens`."""
+    assert figure(Measurement(value=2086, unit="tokens"), "prompt_tokens") == "2086"
+    assert figure(Measurement(value=2086, unit="tokens"), "usage") == "2086 tokens"
 
 
 def test_finish_reasons_are_counted() -> None:
