@@ -16,7 +16,8 @@ from stager.audit.findings import Acceptance, Field, Finding, Serialiser
 
 Found = TypeVar("Found", bound=Finding)
 
-_COMMENT = re.compile(rb"(?:#|//|;|--)[^\n]*\bstager:\s*accept\b")
+_COMMENT = re.compile(rb"\bstager:\s*accept\b")
+_MARKERS = ("#", "//", ";", "--")
 _ACCEPT = re.compile(r"\bstager:\s*accept\s+(\S+)(?:\s+-+\s*(.*))?")
 
 
@@ -42,7 +43,8 @@ def comments(path: str, source: bytes) -> list[Comment]:
             return []  # named as broken elsewhere
         lines = [(token.start[0], token.string) for token in tokens if token.type == tokenize.COMMENT]
     else:
-        lines = list(enumerate(source.decode("utf-8", "replace").splitlines(), 1))
+        every = enumerate(source.decode("utf-8", "replace").splitlines(), 1)
+        lines = [(number, text) for number, text in every if any(mark in text for mark in _MARKERS)]
     found = ((number, text, _ACCEPT.search(text)) for number, text in lines if "stager:" in text)
     return [
         Comment(path, number, match.group(1), (match.group(2) or "").strip(), text.strip())

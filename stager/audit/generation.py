@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stager.audit.facts import Function, Value
 from stager.audit.project import Project
-from stager.audit.vocabulary import is_generation
+from stager.audit.vocabulary import is_generation, is_step
 
 #: How many calls deep a generation is looked for; deeper chains are rarely the request's own path.
 DEPTH = 5
@@ -23,7 +23,8 @@ class Generation:
         A name that sounds like a generation but reaches only code of the project that does none still counts: the
         name is the project's own word for it.
         """
-        if is_generation(call.name):
+        given = bool(call.children or call.keywords) or call.consumed.startswith("handed to")
+        if is_generation(call.name) and (given or is_step(call.name)):  # a generation needs to be told of what
             return (call.name,)
         if depth == 0:
             return None

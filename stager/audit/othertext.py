@@ -87,8 +87,8 @@ def _fields(file: TextFile) -> Iterator[Field]:
         path = _ROUTE.search(line)
         if path and HEALTH_PATH.search(path.group(1)):
             endpoint = f"{path.group(1)} (the nearest route above)"
-        for found in _FIELD.finditer(line):
-            name, value = found.group(1), found.group(2).strip()
+        pairs = {found.group(1): found.group(2).strip() for found in reversed(list(_FIELD.finditer(line)))}
+        for name, value in pairs.items():  # a name counts once on a line, with what stands first
             healthy = name in {"status", "ok", "health"} and _GOOD.match(value) is not None
             if is_capacity(name) or healthy or _FIELD_NAME.fullmatch(name):
                 yield _field(file, number, name, value, endpoint)

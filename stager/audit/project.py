@@ -20,6 +20,8 @@ _COMMON = frozenset(
 )
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DEPTH = 6
+#: How many names handed from one to the next are followed to find a type.
+_LONGEST = 40
 
 
 class Project:
@@ -37,6 +39,7 @@ class Project:
         self.calls_named: dict[str, list[tuple[Function, Value]]] = defaultdict(list)
         for module in self.modules:
             self._index(module)
+        self._following = 0
         self._types: dict[tuple[str, str, str], tuple[Class, ...]] = {}
 
     def _index(self, module: Module) -> None:
@@ -152,8 +155,12 @@ class Project:
         """Return the classes that a dotted name may hold, as far as annotations and constructors tell."""
         key = (function.path, function.qualname, name)
         if key not in self._types:
+            if self._following > _LONGEST:
+                return ()
             self._types[key] = ()  # ends circles
+            self._following += 1
             self._types[key] = tuple(dict.fromkeys(self._find_types(function, name)))
+            self._following -= 1
         return self._types[key]
 
     def _find_types(self, function: Function, name: str) -> Iterator[Class]:

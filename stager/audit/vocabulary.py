@@ -29,7 +29,7 @@ _STEP = frozenset(
     | {"completion", "completions", "create"}
 )
 _ENGINE = re.compile(r"(?:^|[._])(?:generator|gen|engine|model|llm|llama|pipeline|runner|runtime|chat\.completions)$")
-_ENGINE_ITSELF = frozenset({"llama", "llm", "model", "pipeline", "pipe"})
+_ENGINE_ITSELF = frozenset({"llama", "llm", "model", "pipeline"})
 #: The next handler behind a middleware; it returns when the headers are sent, not when the stream ends.
 CALL_NEXT = "call_next"
 
@@ -94,7 +94,7 @@ def is_generation(name: str) -> bool:
         return True
     if last in _STEP and _ENGINE.search(base.lower()):
         return True
-    return last in _ENGINE_ITSELF
+    return last in _ENGINE_ITSELF and base in {"", "self"}
 
 
 def is_step(name: str) -> bool:

@@ -70,7 +70,7 @@ def _executors(project: Project, generation: Generation, function: Function) -> 
         if target.shape == "call" and target.terminal == "partial" and target.children:
             target = target.children[0]
         inner = next((each for each in target.walk() if each.shape == "call"), None)
-        reached = inner or Value("call", target.line, name=target.name)
+        reached = inner or Value("call", target.line, name=target.name, consumed=f"handed to {pool}")
         if reached.name and generation.path(function, reached) is not None:
             yield Serialiser(
                 name=store.name,

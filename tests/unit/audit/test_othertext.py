@@ -33,3 +33,13 @@ def test_the_nearest_route_above(audited):
 def test_a_file_that_answers_nothing(audited):
     """Names in a file that makes no answers are no fields."""
     assert audited({"kernel.cu": 'bind("total_slots", slots);\n'}).fields == ()
+
+
+def test_a_name_counts_once_on_a_line(audited):
+    """A minified file of one line names each field once, and takes no more than linear time."""
+    files = {
+        "a.js": 'x={"total_slots":json.a,};' * 20_000,
+        "b.js": '"' * 300_000 + "json",
+        "c.js": '"a' * 150_000 + "json",
+    }
+    assert [(field.name, field.file) for field in audited(files).fields] == [("total_slots", "a.js")]

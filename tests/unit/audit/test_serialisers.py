@@ -115,6 +115,13 @@ NO_SERIALISER = {
             with lock:
                 return generate_key(), generate_report()
         """,
+    "an identifier that is generated": """
+        import os, threading
+        lock = threading.Lock()
+        def number():
+            with lock:
+                return ULID.generate(), os.pipe()
+        """,
 }
 
 
