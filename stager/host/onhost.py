@@ -14,6 +14,7 @@ from stager.host.base import Host
 from stager.host.boot import Booted, boot
 from stager.host.inbox import End
 from stager.host.liveness import Liveness
+from stager.host.outbox import Outbox
 from stager.host.program import Program, build_program
 from stager.onhost import protocol
 
@@ -66,7 +67,7 @@ class OnHost:
         self._live = Liveness(ping_after, dead_after, time.monotonic())
         self._events: deque[dict[str, Any]] = deque(maxlen=1000)
         self._calling = threading.Lock()
-        self._writing = threading.Lock()
+        self._outbox = Outbox(self._booted.pipe)
         self._over: StagerError | None = None
 
     def call(
@@ -122,6 +123,7 @@ class OnHost:
     def close(self) -> None:
         """Close the channel; the guard on the host goes by its lease."""
         self._over = self._over or self._broken("it was closed by us")
+        self._outbox.close()
         self._booted.pipe.close()
 
     def __enter__(self) -> Self:
@@ -181,14 +183,13 @@ class OnHost:
         if self._over is not None:
             raise self._over
         try:
-            with self._writing:
-                self._booted.pipe.write(protocol.encode(message))
+            self._outbox.send(protocol.encode(message))
         except Unreachable as error:
-            # what the host said before it hung up tells more than the failed write
             raise self._end(error.message.rstrip(".")) from error
 
     def _end(self, why: str) -> StagerError:
         self._over = self._broken(why)
+        self._outbox.close()
         self._booted.pipe.close()
         return self._over
 

@@ -210,6 +210,32 @@ def test_a_slow_answer_times_out_and_is_dropped_later(onhost: OnHost) -> None:
     assert onhost.call("echo", {"next": 1}) == {"next": 1}
 
 
+def test_an_interrupted_call_leaves_the_channel_whole(onhost: OnHost) -> None:
+    """An exception from a signal, wherever it strikes a call, leaves no half frame: the next call is served."""
+
+    class Struck(Exception):
+        pass
+
+    def strike(_signum: int, _frame: object) -> None:
+        raise Struck
+
+    before = signal.signal(signal.SIGALRM, strike)
+    struck = 0
+    try:
+        for i in range(1, 9):
+            signal.setitimer(signal.ITIMER_REAL, 0.01 * i)
+            try:
+                onhost.call("echo", {"pad": "x" * 3_000_000})
+            except Struck:
+                struck += 1
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            assert onhost.call("echo", {"i": i}) == {"i": i}
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert struck
+
+
 def test_a_program_that_dies_is_noticed_with_its_last_words(onhost: OnHost) -> None:
     """Before the first change a dead program is Unreachable, with what it wrote last; later calls say the same."""
     with pytest.raises(Unreachable, match="it broke here") as caught:

@@ -19,7 +19,7 @@ def test_the_quoted_part_holds_nothing_a_shell_would_touch() -> None:
     assert not set(packed) - set("abcdefghijklmnopqrstuvwxyz0123456789\\ ")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(words)
 def test_any_words_come_through_sh(given_words: list[str]) -> None:
     """Whatever the words, sh hands exactly them to the program."""
