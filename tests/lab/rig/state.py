@@ -41,8 +41,8 @@ class StateDisk:
     def unmount(self) -> None:
         """Unmount the disk if it is mounted, and forget its image.
 
-        Whoever still sees the mount (a host that was just cut off, another mount namespace of this machine) keeps the old
-        file system alive for a while. So an image is never mounted twice: a copy goes on in its place.
+        Whoever still sees the mount (a host that was just cut off, another mount namespace of this machine) keeps the
+        old file system alive for a while. So an image is never mounted twice: a copy goes on in its place.
         """
         while self.mounted.is_mount():
             command("umount", "--lazy", self.mounted)

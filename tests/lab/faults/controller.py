@@ -1,0 +1,71 @@
+"""A controller as a process of its own that starts in no time: forked, with `stager` imported already."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import stager.cli.main
+from stager.cli import cleanup, extend, stage, verify  # noqa: F401 - imported once, here, for every fork
+from stager.host import connect, onhost, ssh  # noqa: F401
+
+
+@dataclass
+class Controller:
+    """One call of `stager` under way; what it said goes to a file."""
+
+    pid: int
+    said: Path
+    status: int | None = None
+
+    @classmethod
+    def start(cls, folder: Path, *words: str) -> Controller:
+        """Fork, and become `stager` with these words."""
+        said = folder / f"said-{words[0]}-{time.monotonic_ns()}"
+        pid = os.fork()
+        if pid == 0:
+            os.setsid()
+            out = os.open(said, os.O_WRONLY | os.O_CREAT, 0o600)
+            os.dup2(out, 1)
+            os.dup2(out, 2)
+            sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+            os.environ["STAGER_HOME"] = str(folder / "home")
+            code = 1
+            try:
+                code = stager.cli.main.main(list(words))
+                sys.stdout.flush()
+                sys.stderr.flush()
+            finally:
+                os._exit(code)
+        return cls(pid, said)
+
+    def over(self) -> bool:
+        """Whether it has ended."""
+        if self.status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.status = os.waitstatus_to_exitcode(status)
+        return self.status is not None
+
+    def wait(self, patience: float) -> int:
+        """Its exit code; killed (-9) when its time is over."""
+        end = time.monotonic() + patience
+        while not self.over():
+            if time.monotonic() > end:
+                self.signal(signal.SIGKILL)
+            time.sleep(0.01)
+        assert self.status is not None
+        return self.status
+
+    def signal(self, signum: int) -> None:
+        """Signal it, unless it has ended."""
+        if not self.over():
+            os.kill(self.pid, signum)
+
+    def words(self) -> str:
+        """What it said."""
+        return self.said.read_text(errors="replace") if self.said.exists() else ""
