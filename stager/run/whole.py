@@ -83,6 +83,7 @@ class Run:
         clock: for the record's times.
         listen: told of every step.
         told: told of every probe and every piece of evidence.
+        run_id: the run's name, where somebody must know it before the host does.
     """
 
     def __init__(
@@ -92,8 +93,11 @@ class Run:
         clock: Clock,
         listen: Any = quiet,  # noqa: ANN401 -- Listener
         told: Told = lambda probe, evidence: None,
+        *,
+        run_id: str | None = None,
     ) -> None:
         self.loaded = loaded
+        self.run_id = run_id
         self.home = home
         self.clock = clock
         self.listen = listen
@@ -131,7 +135,7 @@ class Run:
 
     def _stage(self, session: Session, secrets: Mapping[str, str]) -> Staged | None:
         try:
-            staging = Staging(self.loaded, session, self.clock.now())
+            staging = Staging(self.loaded, session, self.clock.now(), run_id=self.run_id)
             staged = staging.stage(secrets)
         except StageFailed as failure:
             self.outcome.run_id, self.outcome.build_id, self.outcome.host = (

@@ -57,13 +57,24 @@ class StageFailed(Exception):
 
 
 class Staging:
-    """One staging under way: what is known so far, so that a failure at any point can be told and undone."""
+    """One staging under way: what is known so far, so that a failure at any point can be told and undone.
 
-    def __init__(self, loaded: LoadedPlaybook, session: Session, now: datetime, *, with_release: bool = True) -> None:
+    ``run_id`` is given by whoever must know the run before the host does; otherwise it is made here.
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedPlaybook,
+        session: Session,
+        now: datetime,
+        *,
+        with_release: bool = True,
+        run_id: str | None = None,
+    ) -> None:
         self.loaded = loaded
         self.session = session
         self.begun = now
-        self.run_id = new_run_id(now)
+        self.run_id = run_id or new_run_id(now)
         self.release: Release | None = (
             read_release(loaded.release, loaded.playbook.candidate.prepare) if loaded.release and with_release else None
         )
