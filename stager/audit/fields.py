@@ -6,9 +6,9 @@ from stager.audit.answers import Answer, answers
 from stager.audit.facts import Function
 from stager.audit.findings import Field, Place
 from stager.audit.limits import Flag, flags
+from stager.audit.locks import made
 from stager.audit.project import Project
 from stager.audit.provenance import Origin, Provenance
-from stager.audit.serialisers import made
 
 
 def find_fields(project: Project) -> list[Field]:

@@ -6,8 +6,10 @@ import ast
 import warnings
 from pathlib import PurePosixPath
 
+from stager.audit.assignments import Assignments, alias
 from stager.audit.expressions import Expressions, dotted
-from stager.audit.facts import Branch, Class, Event, Function, Module, Parameter, Store, Value
+from stager.audit.facts import Branch, Class, Event, Function, Module
+from stager.audit.signatures import parameters, read_imports
 
 _Def = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -42,8 +44,8 @@ class _Reader:
     def __init__(self, module: Module, source: bytes) -> None:
         self.module = module
         self.expressions = Expressions(module, source)
+        self.assignments = Assignments(module, self.expressions)
         self.owner = ""
-        self.package = module.dotted if module.path.endswith("__init__.py") else module.dotted.rpartition(".")[0]
 
     def body(self, tree: ast.Module) -> None:
         """Read a whole file."""
@@ -77,17 +79,17 @@ class _Reader:
             case ast.ClassDef():
                 self.klass(node, function)
             case ast.Import() | ast.ImportFrom():
-                self.imports(node)
+                read_imports(node, self.module)
             case ast.Assign():
                 value = self.expressions.read(node.value, function, looped=looped)
                 for target in node.targets:
-                    self.store(target, value, function, looped)
+                    self.assignments.store(target, value, function, self.owner, looped)
             case ast.AnnAssign():
-                self.annotated(node, function, looped)
+                self.assignments.annotated(node, function, self.owner, looped)
             case ast.AugAssign():
                 value = self.expressions.read(node.value, function, looped=looped)
                 op = "+" if isinstance(node.op, ast.Add) else "-" if isinstance(node.op, ast.Sub) else "*"
-                self.store(node.target, value, function, looped, op=op)
+                self.assignments.store(node.target, value, function, self.owner, looped, op=op)
             case ast.With() | ast.AsyncWith():
                 self.with_block(node, function, looped)
             case ast.Try() | ast.TryStar():
@@ -97,8 +99,8 @@ class _Reader:
             case ast.For() | ast.AsyncFor():
                 how = "async for" if isinstance(node, ast.AsyncFor) else "for"
                 value = self.expressions.read(node.iter, function, looped=looped, consumed=how)
-                self.alias(node.target, node.iter, function)
-                self.store(node.target, value, function, looped, op="for")
+                alias(node.target, node.iter, function)
+                self.assignments.store(node.target, value, function, self.owner, looped, op="for")
                 self.block([*node.body, *node.orelse], function, looped=True)
             case ast.While():
                 self.expressions.read(node.test, function, looped=True)
@@ -123,70 +125,13 @@ class _Reader:
                 if isinstance(node, ast.Raise | ast.Break):
                     function.events.append(Event("end", node.lineno, looped=looped))
 
-    def annotated(self, node: ast.AnnAssign, function: Function, looped: bool) -> None:
-        """Read ``name: type = value``; a field without a value is a store without a constant."""
-        value = Value("missing", node.lineno)
-        if node.value is not None:
-            value = self.expressions.read(node.value, function, looped=looped)
-        self.store(node.target, value, function, looped, annotation=self.expressions.text(node.annotation))
-
-    def store(
-        self, target: ast.expr, value: Value, function: Function, looped: bool, *, op: str = "", annotation: str = ""
-    ) -> None:
-        """Note an assignment to a name, attribute or constant key."""
-        if isinstance(target, ast.Tuple | ast.List):
-            parts = (
-                value.children if value.shape in {"Tuple", "List"} and len(value.children) == len(target.elts) else ()
-            )
-            for index, part in enumerate(target.elts):
-                self.store(
-                    part,
-                    parts[index] if parts else Value("part", value.line, children=(value,)),
-                    function,
-                    looped,
-                    op=op,
-                )
-            return
-        if isinstance(target, ast.Starred):
-            target = target.value
-        name = dotted(target)
-        if not name:
-            for child in ast.iter_child_nodes(target):
-                if isinstance(child, ast.expr):
-                    self.expressions.read(child, function, looped=looped)
-            return
-        base, _, last = name.rpartition(".")
-        if base and isinstance(target, ast.Attribute | ast.Subscript):
-            self.expressions.read(target.value, function, looped=looped)
-        how = {"Attribute": "attribute", "Subscript": "item"}.get(type(target).__name__, "name")
-        if how == "name" and function.name == "<body>" and self.owner:
-            how = "field"
-        store = Store(
-            self.module.path, target.lineno, base, last, value, function.qualname, self.owner, how, op, annotation
-        )
-        self.module.stores.append(store)
-        function.events.append(Event("store", target.lineno, ref=name, value=value, looped=looped))
-
-    def alias(self, target: ast.expr, source: ast.expr, function: Function) -> None:
-        """Note which names a loop over literal tuples goes through."""
-        if not isinstance(source, ast.Tuple | ast.List):
-            return
-        for row in source.elts:
-            if isinstance(target, ast.Tuple) and isinstance(row, ast.Tuple) and len(row.elts) == len(target.elts):
-                pairs = list(zip(target.elts, row.elts, strict=True))
-            else:
-                pairs = [(target, row)]
-            for to, origin in pairs:
-                if isinstance(to, ast.Name) and dotted(origin):
-                    function.aliases.setdefault(to.id, []).append(dotted(origin))
-
     def with_block(self, node: ast.With | ast.AsyncWith, function: Function, looped: bool) -> None:
         """Read a with block: what it enters is held until its end."""
         entered: list[str] = []
         for item in node.items:
             value = self.expressions.read(item.context_expr, function, looped=looped, consumed="enter")
             if item.optional_vars is not None:
-                self.store(item.optional_vars, value, function, looped)
+                self.assignments.store(item.optional_vars, value, function, self.owner, looped)
             if value.name:
                 entered.append(value.name)
                 function.events.append(Event("acquire", node.lineno, ref=value.name, value=value, looped=looped))
@@ -214,25 +159,6 @@ class _Reader:
         function.branches.append(Branch(test, node.lineno, node.body[-1].end_lineno or node.lineno, ends))
         self.block(node.orelse, function, looped=looped)
 
-    def imports(self, node: ast.Import | ast.ImportFrom) -> None:
-        """Note what each local name stands for."""
-        if isinstance(node, ast.Import):
-            for name in node.names:
-                self.module.imports[name.asname or name.name.partition(".")[0]] = (
-                    name.name if name.asname else name.name.partition(".")[0]
-                )
-            return
-        source = node.module or ""
-        if node.level:
-            parts = self.package.split(".") if self.package else []
-            base = ".".join(parts[: len(parts) - node.level + 1])
-            source = ".".join(part for part in (base, node.module) if part)
-        for name in node.names:
-            if name.name == "*":
-                self.module.stars.append(source)
-            else:
-                self.module.imports[name.asname or name.name] = f"{source}.{name.name}"
-
     def function(self, node: _Def, outer: Function) -> None:
         """Read a function: its parameters and decorators belong to the outer scope, its body to itself."""
         inside = outer.qualname if outer.name != "<body>" else self.owner
@@ -247,26 +173,9 @@ class _Reader:
             is_async=isinstance(node, ast.AsyncFunctionDef),
         )
         function.decorators = [self.expressions.read(item, outer) for item in node.decorator_list]
-        self.parameters(node.args, function)
+        function.parameters = parameters(node.args, function, self.expressions)
         self.module.functions.append(function)
         self.block(node.body, function)
-
-    def parameters(self, node: ast.arguments, function: Function) -> None:
-        """Note parameters with their defaults; a default's calls count as the function's own (``Depends(...)``)."""
-        plain = [*node.posonlyargs, *node.args]
-        gaps: list[ast.expr | None] = [None] * (len(plain) - len(node.defaults))
-        pairs = list(zip([*plain, *node.kwonlyargs], [*gaps, *node.defaults, *node.kw_defaults], strict=True))
-        for argument, default in pairs:
-            function.parameters.append(
-                Parameter(
-                    argument.arg,
-                    argument.lineno,
-                    self.expressions.text(argument.annotation) if argument.annotation is not None else "",
-                    self.expressions.read(default, function) if default is not None else None,
-                )
-            )
-        extra = [item.arg for item in (node.vararg, node.kwarg) if item is not None]
-        function.parameters.extend(Parameter(name, function.line, annotation="*") for name in extra)
 
     def klass(self, node: ast.ClassDef, outer: Function) -> None:
         """Read a class; its body is a function of its own."""

@@ -1,4 +1,4 @@
-"""Finds what lets one generation run at a time: locks, semaphores of one, and rules that end one for another.
+"""Finds locks and semaphores that let one generation run at a time, and those that only gate requests.
 
 A lock serialises only if something inside it leads to generation; the finding names that call. Regions are read in
 source order, so an ``acquire`` counts from its line to its ``release`` outside of an except block.
@@ -11,30 +11,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stager.audit import vocabulary
-from stager.audit.facts import Function, Store, Value
+from stager.audit.facts import Function, Value
 from stager.audit.findings import Place, Serialiser
 from stager.audit.generation import Generation
+from stager.audit.interrupts import find_interrupts
+from stager.audit.locks import Lock, Locks
 from stager.audit.project import Project
 
 _ROUTES = frozenset({"get", "post", "put", "route", "api_route", "websocket"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Lock:
-    """A lock, where it is made, and how wide it is."""
-
-    name: str
-    file: str
-    line: int
-    kind: Literal["lock", "semaphore", "counted"]
-    scope: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Held:
     """A lock held at a line of a function."""
 
-    lock: _Lock
+    lock: Lock
     function: Function
     line: int
 
@@ -45,11 +36,12 @@ class Serialisers:
     def __init__(self, project: Project, generation: Generation) -> None:
         self.project = project
         self.generation = generation
+        self._locks = Locks(project)
         self._found: dict[tuple[str, int, str], Serialiser] = {}
 
     def find(self) -> list[Serialiser]:
         """Return every lock around a generation, and every rule by which one request ends another."""
-        waits: list[tuple[_Held, _Lock]] = []
+        waits: list[tuple[_Held, Lock]] = []
         for function in self.project.functions:
             self._scan(function, waits)
         for held, inner in waits:  # a lock held while waiting for one that serialises does so too
@@ -58,11 +50,9 @@ class Serialisers:
                 call = Place(name=f"waits for {inner.name}", file=held.function.path, line=held.line)
                 words = f"held while waiting for {inner.name}, which serialises: requests queue here, in front of it"
                 self._add(held, call, words)
-        for function in self.project.functions:
-            self._interrupts(function)
-        return list(self._found.values())
+        return [*self._found.values(), *find_interrupts(self.project, self.generation)]
 
-    def _scan(self, function: Function, waits: list[tuple[_Held, _Lock]]) -> None:
+    def _scan(self, function: Function, waits: list[tuple[_Held, Lock]]) -> None:
         held: list[_Held] = []
         for event in function.events:
             if event.kind in {"acquire", "call"} and event.value is not None:
@@ -78,7 +68,7 @@ class Serialisers:
                         if not event.in_handler:
                             held = [item for item in held if item.lock.name != ref.rpartition(".")[2]]
                         continue
-                lock = self._lock(function, ref.removesuffix(".acquire"))
+                lock = self._locks.find(function, ref.removesuffix(".acquire"))
                 if lock is not None:
                     waits.extend((_Held(item.lock, function, event.line), lock) for item in held)
                     held.append(_Held(lock, function, event.line))
@@ -172,99 +162,6 @@ class Serialisers:
                 around=around,
                 why=f"{lock.scope}: {words}.",
             )
-
-    def _lock(self, function: Function, ref: str) -> _Lock | None:
-        base, _, name = ref.rpartition(".")
-        if not name or ref.startswith("."):
-            return None
-        stores = [store for store in self.project.stores_named.get(name, ()) if made(store.value)]
-        store = self._nearest(stores, function, base)
-        if store is None:
-            if stores or not vocabulary.LOCKISH.search(name) or self._wrapped(function, name):
-                return None
-            if "sem" in name.lower():
-                return None  # its count is not known, so neither is whether it lets only one through
-            return _Lock(name, function.path, function.line, "lock", "where it is made was not found")
-        if store.function == function.qualname and store.how == "name" and store.path == function.path:
-            return None  # made anew for each call, so nobody else waits for it
-        kind, words = made(store.value) or ("lock", "")
-        scope = f"one per {store.owner}" if store.owner and store.how != "field" else "one for the whole process"
-        return _Lock(name, store.path, store.line, kind, f"{words}, {scope}")
-
-    def _wrapped(self, function: Function, name: str) -> bool:
-        """Say whether the name is a function: entering a function's result is judged by that function."""
-        return bool(self.project.functions_named.get(name)) or name in self.project.by_path[function.path].imports
-
-    def _nearest(self, stores: list[Store], function: Function, base: str) -> Store | None:
-        same = [store for store in stores if store.path == function.path]
-        scopes = {scope.qualname for scope in self.project.scopes(function)}
-        if base in {"self", "cls"}:
-            own = self.project.owner(function)
-            lineage = {(k.path, k.qualname) for k in self.project.lineage(own)} if own is not None else set()
-            return next((store for store in stores if (store.path, store.owner) in lineage), None)
-        if not base:
-            nested = next((s for s in same if s.function in scopes and s.how == "name"), None)
-            plain = nested or next((s for s in same if s.function == "<body>" and s.how == "name"), None)
-            return plain or self._imported(stores, function)
-        for klass in self.project.types(function, base):
-            for store in stores:
-                if (store.path, store.owner) == (klass.path, klass.qualname):
-                    return store
-        return stores[0] if len({(store.path, store.owner) for store in stores}) == 1 else None
-
-    def _imported(self, stores: list[Store], function: Function) -> Store | None:
-        module = self.project.by_path[function.path]
-        for store in stores:
-            source = module.imports.get(store.name, "").rpartition(".")[0]
-            origin = self.project.module(source) if source else None
-            if origin is not None and origin.path == store.path:
-                return store
-        return None
-
-    def _interrupts(self, function: Function) -> None:
-        """A branch that ends the work because somebody else waits for the lock."""
-        for branch in function.branches:
-            test, line = branch.test, branch.line
-            asked = next((value for value in test.walk() if value.shape == "call" and value.terminal == "locked"), None)
-            if not branch.ends or asked is None:
-                continue
-            call = self.generation.first(function)
-            if call is None:
-                continue
-            lock = asked.name.rpartition(".")[0]
-            setting = self._setting(test)
-            self._found[function.path, line, "interrupt"] = Serialiser(
-                name=f"interrupt on {lock}",
-                file=function.path,
-                line=line,
-                kind="interrupt-rule",
-                held_at=Place(name=function.qualname, file=function.path, line=line),
-                around=Place(name=call.name, file=function.path, line=call.line),
-                why=f"while it generates, a request waiting for {lock} ends this one's stream{setting}.",
-            )
-
-    def _setting(self, test: Value) -> str:
-        for value in test.walk():
-            for store in self.project.stores_named.get(value.terminal, ()) if value.shape == "name" else ():
-                default = store.value.keyword("default") or store.value
-                if store.how == "field" and isinstance(default.constant, bool):
-                    return f"; {store.name} is {default.constant} by default ({store.path}:{store.line})"
-        return ""
-
-
-def made(value: Value) -> tuple[Literal["lock", "semaphore", "counted"], str] | None:
-    """Return the kind and the text if a value makes a lock or semaphore; ``counted`` lets more than one through."""
-    for each in value.walk():
-        if each.shape == "call" and each.terminal in vocabulary.LOCKS:
-            return "lock", each.text
-        if each.shape == "call" and each.terminal in vocabulary.SEMAPHORES:
-            count = each.children[0] if each.children else each.keyword("value") or each.keyword("total_tokens")
-            if count is None or count.number == 1:  # a semaphore without a number starts at one
-                return "semaphore", each.text
-            return "counted", each.text
-        if each.shape == "name" and each.terminal in vocabulary.LOCKS and value.keyword("default_factory") is each:
-            return "lock", each.name
-    return None
 
 
 def _via(path: tuple[str, ...]) -> str:
