@@ -64,6 +64,7 @@ class Session:
     def granted(self, answer: dict[str, Any]) -> None:
         """Take a fence that the host granted, and remember when its guard would restore."""
         self.onhost.fence = int(answer["fence"])
+        self.onhost.run = str(answer["run_id"])
         self.expect(float(answer["restore_in"]))
 
     def expect(self, seconds: float) -> None:
