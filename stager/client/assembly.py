@@ -42,6 +42,7 @@ class Assembly:
         self.error: str | None = None
         self.extras: dict[str, Any] = {}
         self.faults: list[str] = []
+        self.unreadable: list[str] = []
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
@@ -74,10 +75,10 @@ class Assembly:
         try:
             value = json.loads(text)
         except (ValueError, RecursionError) as error:
-            self.fault(f"a chunk is not JSON ({type(error).__name__}): {_brief(text)}")
+            self.fault(f"a chunk is not JSON ({type(error).__name__}): {_brief(text)}", unreadable=True)
             return
         if not isinstance(value, dict):
-            self.fault(f"a chunk is {type(value).__name__}, not an object")
+            self.fault(f"a chunk is {type(value).__name__}, not an object", unreadable=True)
             return
         if value.get("error") is not None and self.error is None:
             self.error = _error_words(value["error"])
@@ -92,10 +93,12 @@ class Assembly:
             if key not in _ORDINARY and (key in self.extras or len(self.extras) < _KEPT_EXTRAS):
                 self.extras[key] = extra
 
-    def fault(self, words: str) -> None:
-        """Note a breach of the protocol, each wording once."""
+    def fault(self, words: str, *, unreadable: bool = False) -> None:
+        """Note a breach of the protocol, each wording once; ``unreadable`` if it lost or mangled output."""
         if words not in self.faults and len(self.faults) < _KEPT_EXTRAS:
             self.faults.append(words)
+            if unreadable:
+                self.unreadable.append(words)
 
     def _choice(self, choice: dict[str, Any], at_ns: int) -> None:
         if choice.get("index") not in (0, None):

@@ -66,7 +66,7 @@ class Incoming:
         assembly = self._assembly
         if self.is_events:
             if self._parser.close():
-                assembly.fault("the stream ended in the middle of an event")
+                assembly.fault("the stream ended in the middle of an event", unreadable=ended is Ended.COMPLETE)
         elif self._body and ended is Ended.COMPLETE:
             assembly.chunk(self._body.decode(errors="replace"), self._reads[-1].at_ns)
         if self.status is not None and not 200 <= self.status < 300 and ended is Ended.COMPLETE:
@@ -75,7 +75,7 @@ class Incoming:
         if ended is Ended.COMPLETE:
             self._protocol_faults()
         if self._parser.broken_text:
-            assembly.fault(f"{self._parser.broken_text} lines were not valid UTF-8")
+            assembly.fault(f"{self._parser.broken_text} lines were not valid UTF-8", unreadable=True)
         return Completion(
             path=self.request.path,
             streamed=self.request.streamed,
@@ -100,13 +100,14 @@ class Incoming:
             extras=assembly.extras,
             raw=bytes(self._raw),
             raw_truncated=self._raw_truncated,
+            unreadable=tuple(assembly.unreadable),
         )
 
     def _protocol_faults(self) -> None:
         """Note what a whole answer lacks or has too much of; none of it hinders reading it."""
         assembly = self._assembly
         if self.request.streamed and not self.is_events:
-            assembly.fault("a stream was asked for and the answer is not text/event-stream")
+            assembly.fault("a stream was asked for and the answer is not text/event-stream", unreadable=True)
         if not self.is_events:
             return
         if assembly.done_markers == 0:

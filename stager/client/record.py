@@ -79,7 +79,8 @@ class Completion:
     """The record of one chat or text completion, streamed or plain.
 
     ``sent_ns`` is when the request's last byte was handed to the socket; None if it never was.
-    ``error`` is a transport fault or an error the server reported, under whatever status.
+    ``error`` is a transport fault or an error the server reported, under whatever status. ``faults`` are breaches
+    of the protocol; those of them that lost or mangled output are in ``unreadable`` too.
     """
 
     path: str
@@ -105,6 +106,7 @@ class Completion:
     extras: dict[str, Any]
     raw: bytes
     raw_truncated: bool
+    unreadable: tuple[str, ...] = ()
 
     @property
     def finish_reason(self) -> str | None:

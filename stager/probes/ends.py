@@ -13,6 +13,7 @@ from stager.probes.judgement import Judgement
 TOKEN_TOLERANCE = 0.1
 
 _BROKEN = frozenset({Ended.LIMIT, Ended.MALFORMED})
+_TRANSPORT = frozenset({Ended.LIMIT, Ended.MALFORMED, Ended.DISCONNECTED, Ended.TIMEOUT, Ended.REFUSED})
 
 
 def termination(completions: Sequence[Completion], engine: Engine, reason: str = "") -> Termination:
@@ -25,12 +26,29 @@ def termination(completions: Sequence[Completion], engine: Engine, reason: str =
     return Termination(reason=reason or f"{whole} of {len(completions)} streams came to their own end", streams=ends)
 
 
+def why_broken(completions: Sequence[Completion]) -> str:
+    """Why these streams are no experiment at all; empty if they are one.
+
+    One answer beyond every bound or unreadable is enough; a lost connection or a refusal only if all suffer it.
+    """
+    for index, completion in enumerate(completions):
+        if completion.ended in _BROKEN:
+            return f"stream {index}: {completion.error}"
+        if completion.unreadable:
+            return f"stream {index} cannot be read: {completion.unreadable[0]}"
+    if completions and all(c.ended in _TRANSPORT for c in completions):
+        return f"no stream came to an end of its own; the first ended with: {completions[0].error}"
+    if completions and not any(c.deltas for c in completions):
+        return f"no stream brought any output; the first ended with: {completions[0].error or completions[0].ended}"
+    return ""
+
+
 def judge_ends(
     judgement: Judgement, completions: Sequence[Completion], engine: Engine, expected_tokens: int | None
 ) -> None:
     """Hold every stream's end against the expected one: ``length`` where a length was asked for, and usage."""
-    if completions and all(not c.deltas and c.error for c in completions):
-        judgement.breaks(f"no stream brought any output; the first ended with: {completions[0].error}")
+    if reason := why_broken(completions):
+        judgement.breaks(reason)
         return
     for index, completion in enumerate(completions):
         _judge_end(judgement, index, completion, engine, expected_tokens)
@@ -39,9 +57,6 @@ def judge_ends(
 def _judge_end(
     judgement: Judgement, index: int, completion: Completion, engine: Engine, expected_tokens: int | None
 ) -> None:
-    if completion.ended in _BROKEN:
-        judgement.breaks(f"stream {index}: {completion.error}")
-        return
     if not completion.whole:
         judgement.refute(f"stream {index} did not come to its end: {completion.error or completion.ended}")
         return

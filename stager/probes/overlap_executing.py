@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from stager.probes.ends import why_broken
 from stager.probes.judgement import Judgement
 from stager.probes.overlap_data import OverlapData
 from stager.probes.overlap_generating import LEAST_TOKENS
@@ -61,8 +62,8 @@ def judge_executing(data: OverlapData) -> Judgement:
     at_once = generating_at_once(timing.arrivals)
     judgement.measure("streams", data.streams, "count")
     _scaling(judgement, data)
-    if not any(timing.arrivals):
-        judgement.breaks("no stream brought any output")
+    if reason := why_broken(data.completions):
+        judgement.breaks(reason)
     elif not all(timing.arrivals):
         judgement.refute("not every stream brought output, so they were not executed together")
     by_steps, step_words = _by_steps(judgement, data)

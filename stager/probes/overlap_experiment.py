@@ -41,13 +41,28 @@ class OverlapParameters(Model):
     time_limit_s: Annotated[float, Field(gt=0)] | None = None
 
 
+def bounds(max_tokens: int, seconds: float) -> Limits:
+    """What one stream may cost: generous for any honest engine, and soon reached by an endless one."""
+    size = (1 << 20) + 4096 * max_tokens
+    return Limits(
+        line=1 << 18,
+        event=1 << 18,
+        events=1000 + 4 * max_tokens,
+        reads=2000 + 8 * max_tokens,
+        body=size,
+        raw=size,
+        idle=seconds,
+        total=seconds,
+    )
+
+
 class Experiment:
     """One go of it on one target."""
 
     def __init__(self, target: Target, parameters: OverlapParameters, limit: float) -> None:
         self._target = target
         self._parameters = parameters
-        self._limits = Limits(total=limit, idle=limit)
+        self._limits = bounds(parameters.max_tokens, limit)
         self._tag = fresh_tag()
         self._sent = 0
 

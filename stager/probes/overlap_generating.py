@@ -8,7 +8,7 @@ and can never carry the claim alone.
 from __future__ import annotations
 
 from stager.engines.base import Engine
-from stager.probes.ends import judge_ends
+from stager.probes.ends import judge_ends, why_broken
 from stager.probes.gauges import GaugeSamples
 from stager.probes.judgement import Judgement
 from stager.probes.overlap_data import Overflow, OverlapData
@@ -144,6 +144,11 @@ def _overflow(judgement: Judgement, overflow: Overflow | None) -> None:
     judgement.measure("overflow_requests", len(overflow.completions), "count")
     judgement.measure("overflow_generating_at_once", at_once, "count")
     judgement.measure("overflow_served", sum(c.whole and bool(c.deltas) for c in overflow.completions), "count")
+    if judgement.broken:
+        return
+    if reason := why_broken(overflow.completions):
+        judgement.breaks(f"the run above the slot count: {reason}")
+        return
     waits = sorted(c.ttft for c in overflow.completions if c.ttft is not None)
     if waits:
         judgement.measure("overflow_ttft_max", waits[-1], "s")

@@ -73,21 +73,22 @@ def test_ttft_ignores_roles_and_comments_and_ttfr_does_not_wait_for_output() -> 
 
 
 @pytest.mark.parametrize(
-    ("pieces", "fault"),
+    ("pieces", "fault", "unreadable"),
     [
-        ((token(), END), "without [DONE]"),
-        ((token(), END, DONE, DONE), "2 times"),
-        ((token(), DONE, token()), "after [DONE]"),
-        ((token(), END, DONE, b"data: x\n"), "middle of an event"),
-        ((b"data: \xff\n\n", END, DONE), "UTF-8"),
-        ((b"data: {\n\n", END, DONE), "not JSON"),
+        ((token(), END), "without [DONE]", False),
+        ((token(), END, DONE, DONE), "2 times", False),
+        ((token(), DONE, token()), "after [DONE]", False),
+        ((token(), END, DONE, b"data: x\n"), "middle of an event", True),
+        ((b"data: \xff\n\n", END, DONE), "UTF-8", True),
+        ((b"data: {\n\n", END, DONE), "not JSON", True),
     ],
 )
-def test_breaches_of_the_protocol_are_faults_not_failures(pieces, fault) -> None:
-    """The stream is read to its end and the breach is noted."""
+def test_breaches_of_the_protocol_are_faults_not_failures(pieces, fault, unreadable) -> None:
+    """The stream is read to its end and the breach is noted, apart if it lost or mangled output."""
     record, _ = ask(saying(*pieces))
     assert record.whole
     assert any(fault in words for words in record.faults)
+    assert any(fault in words for words in record.unreadable) is unreadable
 
 
 def test_crlf_streams_are_read() -> None:

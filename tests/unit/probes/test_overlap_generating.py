@@ -111,6 +111,7 @@ def test_prefills_longer_than_the_streams_do_not_refute() -> None:
         ({"ended": Ended.DISCONNECTED, "error": "the connection broke"}, Verdict.FAILED),
         ({"usage": None}, Verdict.INCONCLUSIVE),
         ({"ended": Ended.LIMIT, "error": "a line is longer than 10 bytes"}, Verdict.ERROR),
+        ({"unreadable": ("a chunk is not JSON",)}, Verdict.ERROR),
     ],
 )
 def test_each_stream_must_end_as_expected(change, verdict) -> None:
@@ -126,6 +127,12 @@ def test_no_output_at_all_is_an_error() -> None:
     dead = tuple(completion((), ended=Ended.REFUSED, error="no connection", status=None) for _ in range(4))
     judgement = judge(overlap_data([(), (), (), ()], completions=dead))
     assert judgement.verdict is Verdict.ERROR
+
+
+def test_a_connection_lost_by_all_is_an_error_not_a_failure() -> None:
+    """When every stream breaks off, the path or the server died; that refutes nothing."""
+    cut = tuple(completion(times, ended=Ended.DISCONNECTED, error="the connection broke") for times in BATCHED)
+    assert judge(overlap_data(BATCHED, completions=cut)).verdict is Verdict.ERROR
 
 
 def test_length_before_its_length_is_refuted() -> None:
