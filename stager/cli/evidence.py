@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from stager.cli.command import Group, command
+from stager.cli.evidence_pull import pull
 from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.cli.writing import write_file
@@ -117,7 +118,7 @@ def export(output: Output, run: str, key: Path, folder: Path | None) -> None:
     output.emit({"files": [str(path) for path in made]})
 
 
-for _command in (list_, show, verify, export):
+for _command in (list_, show, verify, export, pull):
     evidence.add_command(_command)
 
 

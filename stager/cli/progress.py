@@ -13,6 +13,7 @@ LINES = {
     "stopped": "    stopped {unit}",
     "not stopped": "    NOT stopped: {unit}",
     "launched": "    launched",
+    "no copies": "    the host keeps no copy of the evidence: {why}",
 }
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Self
 
 from pydantic import ValidationError
 
 from stager.errors import StagerError
+from stager.evidence.places import parse_document_name
 from stager.evidence.store import Store
 from stager.models.exhibit import Exhibit
 
@@ -19,6 +22,22 @@ class Copy:
     name: str
     document: bytes
     packed_raw: bytes
+    raw_name: str = ""
+
+    @property
+    def promised(self) -> str:
+        """The digest in the document's file name; empty where that is no evidence document's name."""
+        parsed = parse_document_name(self.name.rpartition("/")[2])
+        return parsed[1] if parsed else ""
+
+    @classmethod
+    def of(cls, name: str, document: bytes, files: Mapping[str, bytes]) -> Self:
+        """Put a document together with the raw samples it names, out of files that were kept side by side."""
+        try:
+            raw_name = str(json.loads(document)["raw"]["file"])
+        except (ValueError, LookupError, TypeError):
+            raw_name = ""  # it will be refused with words when it is to be kept
+        return cls(name, document, files.get(raw_name, b""), raw_name)
 
 
 @dataclass(frozen=True)
@@ -38,7 +57,7 @@ def pull(store: Store, copies: Iterable[Copy]) -> Pulled:
     refused: list[tuple[str, str]] = []
     for copy in copies:
         try:
-            exhibit = store.adopt(copy.document, copy.packed_raw)
+            exhibit = store.adopt(copy.document, copy.packed_raw, copy.promised)
         except ValidationError as error:
             refused.append((copy.name, f"it does not load as evidence: {error.errors()[0]['msg']}"))
         except StagerError as error:
@@ -55,5 +74,5 @@ def copies_of(store: Store, run_id: str) -> list[Copy]:
         path = store.path(exhibit)
         raw = path.parent / exhibit.evidence.raw.file
         if raw.is_file():
-            found.append(Copy(path.name, path.read_bytes(), raw.read_bytes()))
+            found.append(Copy(path.name, path.read_bytes(), raw.read_bytes(), raw.name))
     return found

@@ -65,13 +65,20 @@ class Store:
             )
             return self._keep(folder, evidence, packed)
 
-    def adopt(self, document: bytes, packed_raw: bytes) -> Exhibit:
+    def adopt(self, document: bytes, packed_raw: bytes, promised: str) -> Exhibit:
         """Keep a document made elsewhere, byte for byte, with its attempt number; keeping it twice changes nothing.
+
+        Args:
+            document: the document's bytes.
+            packed_raw: its raw samples, as packed there.
+            promised: the digest the document was kept under.
 
         Raises:
             pydantic.ValidationError: it does not load as evidence.
-            UsageError: it is not in canonical form, or the raw samples are not its own.
+            UsageError: it is another document than promised, not in canonical form, or the raw samples are not its own.
         """
+        if sha256_of(document) != promised:
+            raise UsageError("The document's bytes are not those its name promises (another digest).")
         evidence = Evidence.model_validate_json(document)
         if canonical_json(evidence.document()) != document:
             raise UsageError("The document is not in the form stager writes it, so its digest would mean nothing.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Optional
 
-from . import changing, fence, looking, opening, promote
+from . import changing, fence, keeping, looking, opening, promote
 from .channel import Args, Channel, named
 from .faults import Fault, Fenced
 from .state import Run
@@ -16,6 +16,7 @@ LOOKING: Dict[str, Callable[[Channel, Args], Any]] = {
     "collect": looking.collect,
     "journal": looking.journal,
     "read": looking.read,
+    "kept": keeping.kept,
     "metronome": looking.beat_source,
     "promoted": promote.promoted,
     "open": opening.open_run,
@@ -29,6 +30,7 @@ CHANGING: Dict[str, Callable[[Channel, Run, int, Args], Any]] = {
     "switch": promote.switch_over,
     "prove": promote.prove,
     "confirm": promote.confirm,
+    "keep": keeping.keep,
     "hold": changing.hold,
     "restore": changing.restore_now,
     "release": opening.release,

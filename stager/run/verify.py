@@ -15,6 +15,7 @@ from stager.models.evidence import Evidence, HostFacts, Verdict
 from stager.probes.base import ProbeResult, run_probe
 from stager.probes.catalog import PROBES, suite_digest
 from stager.probes.target import Claims, Metronome, MetronomeOrder, Target
+from stager.run.evidence_copies import send_copies
 from stager.staging.session import Session
 
 BEAT_S = 5.0
@@ -103,6 +104,8 @@ async def _all(
         with session.step(f"probe {name}", changed=False):
             results = await measure(session, target, name, parameters)
         found += keep(subject, name, results, store, told)
+        if why := send_copies(session, store, subject.run_id):
+            session.listen("copies", {"event": "no copies", "why": why})
     return found
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from stager.evidence.pull import Copy, copies_of, pull
+from stager.evidence.pull import copies_of, pull
 from stager.evidence.store import Store
 from tests.unit.evidence.test_store import PROVENANCE, finding
 
@@ -42,12 +43,13 @@ def test_a_bad_copy_harms_no_other(tmp_path: Path) -> None:
     there.add(finding(), b"1", PROVENANCE)
     (good,) = copies_of(there, "run-a")
     bad = [
-        Copy("spaces", good.document.replace(b":", b": ", 1), good.packed_raw),
-        Copy("raw", good.document, good.packed_raw + b"x"),
-        Copy("rubbish", b"\xff", b""),
+        replace(good, document=good.document.replace(b":", b": ", 1)),
+        replace(good, packed_raw=good.packed_raw + b"x"),
+        replace(good, document=b"\xff"),
+        replace(good, name="rubbish.json"),
     ]
 
     pulled = pull(Store(tmp_path / "here"), [*bad, good])
 
-    assert [name for name, _ in pulled.refused] == ["spaces", "raw", "rubbish"]
+    assert ["raw samples" in why for _, why in pulled.refused] == [False, True, False, False]
     assert len(pulled.taken) == 1

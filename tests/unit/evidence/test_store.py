@@ -221,7 +221,7 @@ def test_a_copy_from_a_host_is_kept_byte_for_byte(tmp_path: Path) -> None:
     document = there.path(kept).read_bytes()
     raw = (there.path(kept).parent / kept.evidence.raw.file).read_bytes()
 
-    assert here.adopt(document, raw) == here.adopt(document, raw) == kept
+    assert here.adopt(document, raw, kept.sha256) == here.adopt(document, raw, kept.sha256) == kept
     assert here.search() == ([kept], [])
 
 
@@ -232,12 +232,16 @@ def test_a_copy_is_held_against_itself_before_it_is_kept(tmp_path: Path) -> None
     document = store.path(kept).read_bytes()
     here = Store(tmp_path / "here")
 
+    loose = json.dumps(json.loads(document), indent=1).encode()
+
     with pytest.raises(UsageError, match="raw samples"):
-        here.adopt(document, pack(b"other"))
+        here.adopt(document, pack(b"other"), kept.sha256)
+    with pytest.raises(UsageError, match="its name promises"):
+        here.adopt(document.replace(b'"sample_count":31', b'"sample_count":91'), pack(b"raw"), kept.sha256)
     with pytest.raises(UsageError, match="form"):
-        here.adopt(json.dumps(json.loads(document), indent=1).encode(), pack(b"raw"))
+        here.adopt(loose, pack(b"raw"), sha256_of(loose))
     with pytest.raises(ValidationError):
-        here.adopt(b"{}", pack(b"raw"))
+        here.adopt(b"{}", pack(b"raw"), sha256_of(b"{}"))
     assert here.search() == ([], [])
 
 
