@@ -25,7 +25,7 @@ from stager.audit.workers import find_workers
 from stager.audit.writebacks import find_write_backs
 
 _TESTS = re.compile(r"(?:^|/)(?:tests?|testing|bench|benchmarks?)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
-_BATCH = 64
+_BATCH = 256
 
 LIMITS = (
     "It is read, not run: what names computed at run time reach is not seen.",
@@ -77,12 +77,12 @@ def _read(place: Sources, prefix: str, reading: _Reading) -> None:
             suffix = PurePosixPath(entry.path).suffix or "no suffix"
             others[suffix] = others.get(suffix, 0) + 1
         elif why:
-            reading.unread.append(Unread(path=prefix + entry.path, why=why))
+            reading.unread.append(Unread(path=_shown(prefix + entry.path), why=_shown(why)))
         else:
             wanted.append(entry.path)
     for start in range(0, len(wanted), _BATCH):
         for path, content in place.read_many(wanted[start : start + _BATCH]):
-            _take(prefix + path, content, reading)
+            _take(_shown(prefix + path), content, reading)
     if tests:
         reading.unread.append(Unread(path=prefix or ".", why=f"{tests} files of tests and benchmarks: not the engine"))
     if others:
@@ -90,6 +90,11 @@ def _read(place: Sources, prefix: str, reading: _Reading) -> None:
             f"{count} {suffix}" for suffix, count in sorted(others.items(), key=lambda item: -item[1])[:12]
         )
         reading.unread.append(Unread(path=prefix or ".", why=f"not source files of a known language: {counts}"))
+
+
+def _shown(text: str) -> str:
+    """Return a name as text; bytes of it that are none are escaped."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _skip(entry: Entry) -> str:

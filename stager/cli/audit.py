@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -13,10 +15,12 @@ from stager.audit.sources import LocalSources, Sources
 from stager.audit.terminal import terminal
 from stager.cli.command import command
 from stager.cli.output import Output
-from stager.errors import InvalidFile, NotShown, UsageError
+from stager.errors import HostKeyRefused, InvalidFile, LoginRefused, NotShown, Unreachable, UsageError
+
+_REMOTE = re.compile(r"(?P<address>(?:[^@/:\s]+@)?(?:\[[0-9A-Fa-f:.]+\]|[^/:\s]+)):(?P<path>/.+)")
 
 
-@command(InvalidFile, NotShown)
+@command(InvalidFile, NotShown, Unreachable, HostKeyRefused, LoginRefused)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--config", "configs", multiple=True, metavar="FILE", help="A configuration file; may be given again.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Markdown for the worklog instead of tables.")
@@ -24,10 +28,12 @@ from stager.errors import InvalidFile, NotShown, UsageError
 def audit(output: Output, paths: tuple[str, ...], configs: tuple[str, ...], *, as_markdown: bool, check: bool) -> None:
     """Read an engine's source: serialisers, batch defaults, fields, keys nothing reads.
 
-    PATH is a folder or a file. Nothing in it is imported or run. A comment on a finding's line, or the line above,
-    accepts it: "stager: accept FINDING - reason", where FINDING is its kind or its name.
+    PATH is a folder or a file, or ADDRESS:PATH on a host. Nothing in it is imported or run. A comment on a finding's
+    line, or the line above, accepts it: "stager: accept FINDING - reason", where FINDING is its kind or its name.
     """
-    result = read_sources([_sources(path) for path in paths], [_config(Path(name)) for name in configs])
+    given = [_config(Path(name)) for name in configs]
+    with ExitStack() as hosts:
+        result = read_sources([_sources(path, hosts) for path in paths], given)
     output.emit(result.document())
     if as_markdown:
         output.say(markdown(result))
@@ -37,10 +43,20 @@ def audit(output: Output, paths: tuple[str, ...], configs: tuple[str, ...], *, a
         _check(result)
 
 
-def _sources(path: str) -> Sources:
-    if not Path(path).exists():
+def _sources(path: str, hosts: ExitStack) -> Sources:
+    remote = _REMOTE.fullmatch(path)
+    if Path(path).exists():
+        return LocalSources(Path(path))
+    if remote is None:
         raise UsageError(f"{path}: there is no such file or folder.", next="stager audit --help")
-    return LocalSources(Path(path))
+    from stager.cli.remote_source import RemoteSources  # these are slow to load, and needed only here
+    from stager.host.connect import connect
+    from stager.models.playbook import HostSpec
+
+    user, _, address = remote["address"].rpartition("@")
+    host = connect(HostSpec(address=address, user=user or None))
+    hosts.callback(host.close)
+    return RemoteSources(host, remote["path"].rstrip("/") or "/")
 
 
 def _config(path: Path) -> tuple[str, bytes]:

@@ -96,3 +96,12 @@ def test_a_file_that_goes_away_is_named(tmp_path: Path):
     (tmp_path / "a.py").write_text("x = 1\n")
     unread = audit([Vanishing(tmp_path)]).summary.unread
     assert [(item.path, item.why) for item in unread] == [("a.py", "No such file or directory")]
+
+
+def test_names_that_are_no_text(tmp_path: Path):
+    """A file whose name is not UTF-8 is read and shown with its odd bytes escaped."""
+    (tmp_path / "odd-\udcff.py").write_text('@app.get("/health")\ndef health():\n    return {"ok": True}\n')
+    (tmp_path / "broken-\udcff.py").write_text("def f(:\n")
+    found = audit([LocalSources(tmp_path)])
+    assert [field.file for field in found.fields] == ["odd-\\xff.py"]
+    assert [item.path for item in found.summary.unread] == ["broken-\\xff.py"]
