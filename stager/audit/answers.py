@@ -90,10 +90,17 @@ class _Follow:
         for key, inner in value.keywords:
             if key == "**":
                 yield from self.keys(function, inner, prefix, depth - 1)
-            elif inner.shape == "dict":
+            elif inner.shape == "dict" or self._names_dict(function, inner):
                 yield from self.keys(function, inner, f"{prefix}{key}.", depth - 1)
             else:
                 yield f"{prefix}{key}", inner, function
+
+    def _names_dict(self, function: Function, value: Value) -> bool:
+        """Say whether a value is a local variable that was assigned a dictionary."""
+        named = self.project.stores_named.get(value.name, ()) if value.shape == "name" else ()
+        return any(
+            s.value.shape == "dict" and (s.path, s.function) == (function.path, function.qualname) for s in named
+        )
 
     def _call(self, function: Function, value: Value, prefix: str, depth: int) -> _Keys:
         if value.terminal in _RESPONSES or value.terminal.startswith(_WRAPPERS):

@@ -201,7 +201,7 @@ class Project:
                     found = self.klass(store.path, value.name)
                     if found is not None:
                         yield found
-                elif value.shape == "name" and value.name not in {store.name, f"{store.base}.{store.name}"}:
+                elif value.shape == "name" and value.name != ".".join(filter(None, (store.base, store.name))):
                     yield from self.types(scope, value.name)
 
     def callees(self, function: Function, name: str) -> list[Function]:

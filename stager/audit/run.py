@@ -71,6 +71,8 @@ def _read(place: Sources, prefix: str, reading: _Reading) -> None:
     tests = 0
     for entry in place.entries():
         why = _skip(entry)
+        if entry.path.endswith("__pycache__/"):
+            continue  # compiled from what is read
         if why == "test":
             tests += 1
         elif why == "other":

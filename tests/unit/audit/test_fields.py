@@ -146,3 +146,24 @@ def test_fields_become_claims(audited):
     claims = audited({"serve.py": SERVER}).claims()
     claim = next(item for item in claims if item.name == "batch_limit")
     assert (claim.endpoint, claim.value, claim.source) == ("/health", None, "configured, set at serve.py:5")
+
+
+def test_a_setting_behind_two_objects(audited):
+    """A field is traced through attributes whose types are told by annotations, also where they are unpacked."""
+    files = {
+        "shape.py": "@dataclass\nclass Shape:\n    slots: int = 4\n    other: int = 0\n",
+        "other.py": "class Other:\n    def __init__(self):\n        self.slots = []\n",
+        "serve.py": """
+            from shape import Shape
+            class Server:
+                def __init__(self, shape: Shape, knobs):
+                    self.shape, self.knobs = shape, knobs
+                async def props(self, request):
+                    settings = {"slots": self.shape.slots}
+                    return web.json_response({"settings": settings})
+                def app(self):
+                    return [web.get("/props", self.props)]
+            """,
+    }
+    (field,) = audited(files).fields
+    assert (field.name, field.kind, field.where, field.settled) == ("settings.slots", "configured", "shape.py:3", True)
