@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stager.client.connection import Connection, connect
@@ -12,10 +13,22 @@ from stager.probes.ask import NO_ANSWER
 from stager.probes.requests import ask_once, chat_request, limits_for
 from stager.probes.target import Target
 
-_WHO = ("miller", "sailor", "gardener", "teacher", "tailor", "painter", "farmer", "baker", "fisher", "doctor")
-_DID = ("carried", "painted", "counted", "found", "repaired", "washed", "sold", "followed", "measured", "kept")
-_WHAT = ("a basket", "the old boat", "two chairs", "a long rope", "the lamp", "some apples", "a map", "the clock")
-_WHERE = ("by the river", "near the mill", "on the hill", "at the market", "behind the church", "in the garden")
+#: Four lists of eight: every eight sentences use each of them once, so a text's tokens grow evenly with its length.
+_DECKS = (
+    ("miller", "sailor", "gardener", "teacher", "tailor", "painter", "farmer", "baker"),
+    ("carried", "painted", "counted", "found", "repaired", "washed", "sold", "measured"),
+    ("a basket", "the old boat", "two chairs", "a long rope", "the lamp", "some apples", "a map", "the clock"),
+    (
+        "by the river",
+        "near the mill",
+        "on the hill",
+        "at the market",
+        "by the church",
+        "in the garden",
+        "in town",
+        "at sea",
+    ),
+)
 
 
 class NoCount(Exception):
@@ -24,9 +37,16 @@ class NoCount(Exception):
 
 def sentences(rng: random.Random, count: int) -> list[str]:
     """Return plain sentences, different in every run, so that no prefix cache knows them."""
-    return [
-        f"The {rng.choice(_WHO)} {rng.choice(_DID)} {rng.choice(_WHAT)} {rng.choice(_WHERE)}." for _ in range(count)
-    ]
+    dealt = [_deal(rng, deck, count) for deck in _DECKS]
+    return [f"The {who} {did} {what} {where}." for who, did, what, where in zip(*dealt, strict=True)]
+
+
+def _deal(rng: random.Random, deck: Sequence[str], count: int) -> list[str]:
+    """Deal so many cards from one shuffled deck after the other."""
+    cards: list[str] = []
+    while len(cards) < count:
+        cards += rng.sample(deck, len(deck))
+    return cards[:count]
 
 
 @dataclass(frozen=True, slots=True)
