@@ -74,6 +74,10 @@ class Provenance:
                 return found
         if value.shape == "call":
             return self._call(function, value, depth)
+        if value.shape == "Attribute" and value.children[0].shape == "call":
+            made = self._part_of(function, value.children[0], value.terminal, depth)
+            if made is not None:
+                return made
         if value.shape == "part":
             return self.trace(function, value.children[0], depth - 1)
         return self._parts(function, value, depth)
@@ -114,6 +118,15 @@ class Provenance:
         }:
             return self._parts(function, value, depth)
         return Origin("computed", function.path, value.line, f"{value.text} was not followed", settled=False)
+
+    def _part_of(self, function: Function, call: Value, name: str, depth: int) -> Origin | None:
+        """Trace one attribute of an object that a function of the source makes and returns."""
+        for callee in self.project.callees(function, call.name):
+            for inner in callee.returns:
+                given = inner.keyword(name) if inner.shape == "call" else None
+                if given is not None:
+                    return self.trace(callee, given, depth - 1)
+        return None
 
     def _returned(self, function: Function, call: Value, callee: Function, value: Value, depth: int) -> Origin:
         """Trace what a function returns; an argument it hands back is traced where it was passed."""

@@ -167,3 +167,24 @@ def test_a_setting_behind_two_objects(audited):
     }
     (field,) = audited(files).fields
     assert (field.name, field.kind, field.where, field.settled) == ("settings.slots", "configured", "shape.py:3", True)
+
+
+def test_an_attribute_of_what_a_function_makes(audited):
+    """A field read from an object that a function returns is traced to what that object was made with."""
+    source = """
+        class Engine:
+            def gauges(self):
+                return Gauges(processing=len(self.running), slots=4)
+        class Server:
+            def __init__(self):
+                self.engine = Engine()
+            async def health(self, request):
+                return {"busy": self.engine.gauges().processing > 0, "slots": self.engine.gauges().slots}
+            def app(self):
+                return [web.get("/health", self.health)]
+        """
+    fields = audited({"serve.py": source}).fields
+    assert [(field.name, field.kind, field.line) for field in fields] == [
+        ("busy", "measured", 4),
+        ("slots", "constant", 4),
+    ]
