@@ -5,7 +5,7 @@ from __future__ import annotations
 import pwd
 from typing import Any
 
-from . import clocks, facts, launch, lease, legs, processes, promotions, ready, restore, takedown
+from . import clocks, facts, fence, launch, lease, legs, processes, promotions, ready, restore, takedown
 from .channel import Args, Channel
 from .faults import Fault, Fenced, Refused
 from .files import remove_tree
@@ -117,16 +117,30 @@ def hold(channel: Channel, run: Run, number: int, args: Args) -> Any:
     return {"restore_in": lease.seconds_left(run)}
 
 
+def restoring(run: Run, ledger: Ledger) -> int:
+    """The record with which a restore took the run over from its controller; 0 where none did.
+
+    Whoever lost his run to the restore may still follow it; whoever lost it to another controller may not.
+    """
+    for record in reversed(ledger.journal.all):
+        if record["step"] == "restore":
+            return int(record["seq"]) if record["fence"] == fence.read(run.fence_path) else 0
+    return 0
+
+
 def restore_now(channel: Channel, run: Run, number: int, args: Args) -> Any:
     """Ask for the restore and follow it to its verdict. The guard does it; where it is gone, a process of its own."""
     reason = args.get("reason") or "cleanup"
     ledger = Ledger(run)
-    seen = len(ledger.journal.all)
-    again = ledger.verdict()
+    begun = restoring(run, ledger)
+    if not begun:
+        fence.check(run, number)
+    seen = begun or len(ledger.journal.all)
+    again = None if begun else ledger.verdict()
     known = ledger.journal.last("verdict")
     if known and known["step"] == "held" and restore.foreign(ledger.spec, {}):
         return known  # whoever holds production down for the foreign marker goes on waiting
-    if again or not run.wake("restore " + reason):
+    if not begun and (again or not run.wake("restore " + reason)):
         argv = [*legs.own_argv(channel.program, "restore", run), reason]
         if launch.by_unit():
             processes.run(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from stager.errors import ConnectionLost, Fenced, Refused, StagerError
+from stager.errors import ConnectionLost, Refused, StagerError
 from stager.loading import LoadedPlaybook
 from stager.models.base import digest
 from stager.models.build import BuildIdentity, Distribution, ModelFile, TreeEntry, identify
@@ -189,7 +189,7 @@ class Staging:
         """Put the host back as it was, as far as we still can, and say how that ended."""
         ended = None
         opened = self.session.onhost.fence is not None
-        if opened and not isinstance(error, ConnectionLost | Fenced):
+        if opened and not isinstance(error, ConnectionLost):
             try:
                 if self.changed:
                     with self.session.step("restore", changed=True):
