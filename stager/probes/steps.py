@@ -9,7 +9,7 @@ from stager.client.connection import Connection
 from stager.engines.base import StepCounter
 from stager.probes.ask import NO_ANSWER, ask
 
-_SETTLE_S = 0.1
+_SETTLE_S = 0.05
 _SETTLE_ASKS = 30
 
 

@@ -31,15 +31,13 @@ def test_the_start_is_one_moment_and_its_spread_is_reported() -> None:
     sent = [completion.sent_ns for completion in result.completions]
     assert min(sent) >= result.released_ns
     assert result.spread == (max(sent) - min(sent)) / 1e9
-    assert result.spread < 0.5
 
 
 def test_a_delayed_request_starts_later_and_does_not_widen_the_spread() -> None:
     """A late joiner is sent after its delay."""
     late = CompletionRequest("/v1/completions", {"stream": True}, delay_s=0.2)
     result, _ = load([REQUEST, late])
-    first, second = result.completions
-    assert second.sent_ns - first.sent_ns >= 0.19e9
+    assert result.completions[1].sent_ns - result.released_ns >= 0.2e9
     assert result.spread == 0
 
 

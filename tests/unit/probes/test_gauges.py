@@ -78,7 +78,8 @@ def test_a_sampled_gauge_keeps_its_peak_and_what_was_missing() -> None:
 
     async def act(url, _connection):
         async with sampled_gauge(url, reading("active"), 0.02) as samples:
-            await asyncio.sleep(0.25)
+            while len(samples.taken) < 6:  # noqa: ASYNC110  samples are no event, on purpose
+                await asyncio.sleep(0.02)
         return gauge_samples(reading("active"), samples)
 
     found = with_server(act, {"active": 1}, {"active": 4}, {"nothing": 0}, {"active": 2})
@@ -96,7 +97,8 @@ def test_a_blocked_gauge_gives_few_samples_and_says_so() -> None:
 
     async def act(url, _connection):
         async with sampled_gauge(url, reading("active"), 0.02) as samples:
-            await asyncio.sleep(0.2)
+            while samples.expected < 4:  # noqa: ASYNC110  samples are no event, on purpose
+                await asyncio.sleep(0.02)
         return gauge_samples(reading("active"), samples)
 
     found = with_server(act, {"active": 4}, delay=3)
