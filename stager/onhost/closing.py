@@ -59,7 +59,7 @@ def left_entry(record: Record) -> Optional[Dict[str, Any]]:
     if record.get("result") != "left":
         return None
     return {
-        "what": record["what"] if not record.get("path") else "marker",
+        "what": record["what"] if not record.get("path") else record.get("is", "marker"),
         "path": record.get("path", ""),
         "why": record["why"],
     }

@@ -95,25 +95,48 @@ class Restore:
         return self.end(reason, others)
 
     def go_forward(self, reason: str, confirmed: Record) -> Record:
-        """A promotion that was confirmed: what was switched stays, watchdogs and markers come back."""
-        promotions.remember(self.ledger.run.state, confirmed["name"], confirmed["record"])
-        undo.supersede(self.ledger, self.open("unit.stop") + self.open("switch.back") + self.units("service"))
+        """A promotion that was confirmed: what was switched stays, watchdogs and markers come back.
+
+        Services are up, unless the crash that this restore follows took them down.
+        """
+        run = self.ledger.run
+        try:
+            if not promotions.remember(run, confirmed["paths"]):
+                self.trouble.append("the promotion's record is gone: there is no rollback")
+            promotions.sweep(run.state)
+        except OSError as error:
+            self.trouble.append("the promotion's record cannot be kept, there is no rollback: %s" % error)
+        undo.supersede(self.ledger, self.open("unit.stop") + self.open("switch.back"))
+        if self.start("service", self.room()):
+            self.healthy()
         self.start("watchdog", 30.0)
         self.markers(before_services=False)
         self.rest()
         return self.end(reason, foreign(self.spec, self.ledger.markers()), promoted=True)
 
     def switch_back(self) -> None:
-        """A promotion that was not confirmed: stop what it started, put back what it switched."""
+        """A promotion that was not confirmed: stop what runs on the new build, put back what was switched."""
         started, switched = self.open("unit.stop"), self.open("switch.back")
+        if not started and not switched:
+            return
         self.hold.extend(UNIT_TIMEOUT + 60)
         for outcome in undo.stop_promoted(self.ledger, self.services, started, UNIT_TIMEOUT):
             self.note(outcome)
+        self.stop_booted([pair[0]["undo"] for pair in switched])
         for pair in switched:
             self.note(undo.switch_back(self.ledger, pair))
         why = switch.reload_units([pair[0]["undo"] for pair in switched])
         if why:
             self.trouble.append("systemd could not read its units again: %s" % why)
+
+    def stop_booted(self, switched: List[Dict[str, Any]]) -> None:
+        """After a reboot in mid-switch the host has started production by itself, on the new build: stop it."""
+        if self.ledger.same_boot() or not any(switch.stands(entry) for entry in switched):
+            return
+        names = [pair[0]["undo"]["unit"] for pair in self.units("service")]
+        self.ledger.write("note", "stop what was booted on the new build", units=names)
+        failed = self.services.stop(names, UNIT_TIMEOUT) if names else {}
+        self.trouble += ["%s was booted on the new build: %s" % (name, why) for name, why in failed.items()]
 
     def open(self, op: str) -> List[Pair]:
         """The open changes of a kind, newest first."""
@@ -145,18 +168,20 @@ class Restore:
                 self.hold.extend(20)
                 self.note(undo.clear_marker(self.ledger, pair))
 
-    def start(self, role: str, timeout: float) -> None:
-        """Bring the units of a role back."""
+    def start(self, role: str, timeout: float) -> bool:
+        """Bring the units of a role back; whether any had to be started."""
         pairs = self.units(role)
+        begun = len(self.ledger.journal.all)
         self.hold.extend(2 * timeout + 60)
         try:
             outcomes = undo.start_units(self.ledger, self.services, pairs, timeout)
         except OSError as error:
             names = ", ".join(p[0]["undo"]["unit"] for p in pairs)
             self.trouble.append("%s could not be asked for: %s" % (names, error))
-            return
+            return False
         for outcome in outcomes:
             self.note(outcome)
+        return any(r["kind"] == "intent" and r["step"] == "unit.start" for r in self.ledger.journal.all[begun:])
 
     def healthy(self) -> None:
         """Wait for N of M real answers, where production served before and we took it down."""

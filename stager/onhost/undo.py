@@ -197,21 +197,22 @@ def switch_back(ledger: Ledger, pair: Pair) -> Outcome:
     path, why, result = undo["path"], "", "restored"
     ledger.write("intent", "switch.back", undoes=change["seq"], path=path)
     try:
-        now = switch.state_of(path)
-        if switch.same(now, undo["after"]) and not switch.same(now, undo["before"]):
-            switch.put(path, undo["before"])
-        elif not switch.same(now, undo["before"]):
+        if not switch.take_back(ledger.run.state, path, undo["before"], undo["after"], ledger.run.run_id):
             why, result = "was changed by another hand since the switch", "left"
     except OSError as error:
         why, result = str(error), "failed"
-    return record_outcome(ledger, change, {"what": path, "result": result, "why": why, "path": path})
+    outcome: Outcome = {"what": path, "result": result, "why": why, "path": path, "is": "switched file"}
+    return record_outcome(ledger, change, dict(outcome, open=result == "failed"))
 
 
 def supersede(ledger: Ledger, pairs: List[Pair]) -> None:
     """Close changes that a confirmed promotion made the state to keep."""
     for change, _ in pairs:
         undo = change["undo"]
-        record_outcome(ledger, change, {"what": undo.get("unit") or undo.get("path"), "result": "promoted", "why": ""})
+        if undo["op"] == "switch.back":
+            with contextlib.suppress(OSError):  # what waited beside it is of no use any more
+                switch.settle(undo["path"], ledger.run.run_id)
+        record_outcome(ledger, change, {"what": undo.get("unit") or undo["path"], "result": "promoted", "why": ""})
 
 
 #: Undo operations besides unit.start and candidate.stop, each on its own.

@@ -10,7 +10,11 @@ from stager.errors import InvalidFile
 from stager.models.promotion import Promotion
 from stager.models.template import fill
 
-MODE = 0o644
+
+def paths_of(promotion: Promotion) -> list[str]:
+    """Return the paths that are switched: they name the production."""
+    found = [promotion.link, promotion.drop_in and promotion.drop_in.path, promotion.config and promotion.config.path]
+    return [path for path in found if path]
 
 
 def items_of(promotion: Promotion, folder: Path, tree: str) -> list[dict[str, Any]]:
@@ -40,9 +44,9 @@ def items_of(promotion: Promotion, folder: Path, tree: str) -> list[dict[str, An
 
 
 def content(text: str, tree: str, key: str) -> dict[str, Any]:
-    """A file's state with the build's folder filled in."""
+    """A file's new content with the build's folder filled in; the host decides its mode and owner."""
     try:
         filled = fill(text, {"tree": tree})
     except KeyError as error:
         raise InvalidFile(f"promotion/{key}: {{{error.args[0]}}} means nothing here; only {{tree}} does.") from None
-    return {"content": base64.b64encode(filled.encode()).decode(), "mode": MODE}
+    return {"content": base64.b64encode(filled.encode()).decode()}

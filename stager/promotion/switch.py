@@ -5,31 +5,28 @@ Anything short of the confirmation goes back by itself.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stager.clock import Clock
-from stager.errors import CandidateFailed, GateRefused, InvalidFile, NotShown, UsageError
+from stager.errors import CandidateFailed, GateRefused, InvalidFile, NotShown, Refused, UsageError
 from stager.evidence.asking import ask_gate
 from stager.evidence.lookup import resolve_build
-from stager.evidence.records import Records
 from stager.evidence.store import Store
 from stager.loading import LoadedPlaybook
 from stager.models.answer import GateAnswer
 from stager.models.evidence import Evidence
 from stager.models.policy import Policy
 from stager.models.promotion import Promotion
-from stager.models.record import RunRecord
 from stager.probes.catalog import suite_digest
-from stager.probes.target import Claims, Target
-from stager.promotion.items import items_of
-from stager.run.copies import keep_files
-from stager.run.verify import Subject, Told, keep, measure, metronome_of, unproven
-from stager.staging.cleanup import Ended, collect, ended_from
-from stager.staging.engine import engine_of
+from stager.promotion.items import items_of, paths_of
+from stager.promotion.measured import measure_production
+from stager.promotion.records import keep_record
+from stager.run.blame import as_ours
+from stager.run.verify import Told, unproven
+from stager.staging.cleanup import Ended, ended_from
 from stager.staging.session import Listener, Session, open_session
 from stager.staging.stage import Staging
 
@@ -73,6 +70,7 @@ class Switch:
         self.promotion: Promotion = playbook.promotion
         self.loaded = loaded
         self.home = home
+        self.store = Store(home)
         self.clock = clock
         self.listen = listen
         self.told = told
@@ -84,163 +82,176 @@ class Switch:
             GateRefused: with every reason; nothing was touched.
             StageFailed: it did not hold; production is back on what it ran before.
         """
-        store = Store(self.home)
-        build_id = resolve_build(build, store.builds())
+        build_id = resolve_build(build, self.store.builds())
+        if self.loaded.release is None:
+            raise InvalidFile("candidate/release must be given: a promotion switches production to a release's folder.")
         with open_session(self.loaded.playbook.host, self.listen) as session:
             current = self._current(session)
-            answer, _ = ask_gate(
-                store,
-                build_id,
-                policy,
-                suite=suite_digest(),
-                now=self.clock.now(),
-                incumbent=current["build_id"] if current else None,
-            )
-            if answer.verdict != "promote":
-                raise GateRefused(
-                    "\n".join(answer.reasons), next=f"stager gate {build_id[:12]}", gate=answer.document()
-                )
+            answer = self._ask(build_id, policy, current)
             staging = Staging(self.loaded, session, self.clock.now())
-            if staging.release is None:
-                raise InvalidFile(
-                    "candidate/release must be given: a promotion switches production to a release's folder."
-                )
-            try:
-                survey = staging.open()
-                placed = staging.prepare()
-                if placed["build_id"] != build_id:
-                    raise UsageError(
-                        f"This playbook makes build {placed['build_id'][:12]}, not {build_id[:12]}: what was shown is "
-                        "not what would be promoted.",
-                        next=f"stager run {self.loaded.path}",
-                    )
-                staging.take_down(survey, placed)
-                items = items_of(self.promotion, self.loaded.path.parent, staging.tree_folder)
-                previous = {"build_id": current["build_id"], "tree": current["tree"]} if current else None
-                remember = {"build_id": build_id, "tree": placed["tree"], "previous": previous}
-                return self._switch(session, staging, items, remember, answer, store)
-            except BaseException as error:  # whatever it is, production comes first
-                raise staging.failed(error) from error
+            staging.spec["candidate"]["port"] = 0  # none is launched: whoever uses its port is no hindrance
+            return _Attempt(self, staging, build_id, current, answer).promote()
 
     def rollback(self) -> Promoted:
         """Switch production back to what the newest promotion replaced.
 
         Raises:
             UsageError: stager promoted nothing here.
+            Refused: what was promoted has been changed since.
             StageFailed: it did not hold; production is back on what it ran before.
         """
         with open_session(self.loaded.playbook.host, self.listen) as session:
-            current = self._current(session)
+            told = session.call("promoted", "production", paths=paths_of(self.promotion))
+            current = told["record"]
             if not current:
                 raise UsageError(
-                    f"Nothing was promoted under {self.loaded.playbook.name} on this host; there is no way back."
+                    f"Nothing was promoted by stager under {', '.join(paths_of(self.promotion))} on this host; there "
+                    "is no way back."
+                )
+            if told["changed"]:
+                raise Refused(
+                    f"{path} is not what was promoted (run {current['run_id']}): another hand changed it since, and a "
+                    "rollback would undo that."
+                    for path in told["changed"]
                 )
             staging = Staging(self.loaded, session, self.clock.now(), with_release=False)
             staging.spec["candidate"] = None
-            previous = current["previous"] or {"build_id": UNKNOWN, "tree": ""}
-            try:
-                survey = staging.open()
-                staging.take_down(survey, {"build_id": previous["build_id"], "tree": previous["tree"]})
-                remember = {
-                    "build_id": previous["build_id"],
-                    "tree": previous["tree"],
-                    "previous": {"build_id": current["build_id"], "tree": current["tree"]},
-                }
-                return self._switch(session, staging, current["before"], remember, None, Store(self.home))
-            except BaseException as error:
-                raise staging.failed(error) from error
+            return _Attempt(self, staging, (current["previous"] or {}).get("build_id", UNKNOWN), current).roll_back()
 
     def _current(self, session: Session) -> dict[str, Any] | None:
-        told: dict[str, Any] | None = session.call("promoted", "production", name=self.loaded.playbook.name)
-        return told
+        """What stager put into production here, if that is still what stands there."""
+        told = session.call("promoted", "production", paths=paths_of(self.promotion))
+        record: dict[str, Any] | None = None if told["changed"] else told["record"]
+        return record
 
-    def _switch(
+    def _ask(self, build_id: str, policy: Policy, current: dict[str, Any] | None) -> GateAnswer:
+        incumbent = current["build_id"] if current else None
+        now = self.clock.now()
+        answer, _ = ask_gate(self.store, build_id, policy, suite=suite_digest(), now=now, incumbent=incumbent)
+        if answer.verdict != "promote":
+            reasons = "\n".join(answer.reasons)
+            raise GateRefused(reasons, next=f"stager gate {build_id[:12]}", gate=answer.document())
+        return answer
+
+
+class _Attempt:
+    """One switch under way; whatever breaks it off, production comes first."""
+
+    def __init__(
         self,
-        session: Session,
+        switch: Switch,
         staging: Staging,
-        items: Sequence[Mapping[str, Any]],
-        remember: dict[str, Any],
-        answer: GateAnswer | None,
-        store: Store,
-    ) -> Promoted:
-        run_id = staging.run_id
-        folder = f"{session.state}/trees/{remember['tree']}" if remember["tree"] else ""
+        build_id: str,
+        current: dict[str, Any] | None,
+        answer: GateAnswer | None = None,
+    ) -> None:
+        self.switch = switch
+        self.staging = staging
+        self.session = staging.session
+        self.build_id = build_id
+        self.current = current
+        self.answer = answer
+        self.evidence: list[Evidence] = []
+
+    @property
+    def known(self) -> str | None:
+        """The build's name, where it has one."""
+        return self.build_id if self.build_id != UNKNOWN else None
+
+    def promote(self) -> Promoted:
+        """Make the build, see that it is the one that was asked for, and switch to it."""
+        staging, loaded = self.staging, self.switch.loaded
+        try:
+            survey = staging.open()
+            placed = staging.prepare()
+            if placed["build_id"] != self.build_id:
+                raise UsageError(
+                    f"This playbook makes build {placed['build_id'][:12]}, not {self.build_id[:12]}: what was shown is "
+                    "not what would be promoted.",
+                    next=f"stager run {loaded.path}",
+                )
+            wanted = items_of(self.switch.promotion, loaded.path.parent, staging.tree_folder)
+            items = self._stock(wanted)
+            staging.take_down(survey, placed)
+            return self._carry_out(items, placed["tree"], self.switch.promotion.probes)
+        except BaseException as error:  # whatever it is, production comes first
+            raise self._failed(error) from error
+
+    def roll_back(self) -> Promoted:
+        """Switch to what stood there before the newest promotion; it was in production, and is not probed again."""
+        assert self.current is not None
+        previous = self.current["previous"] or {"build_id": UNKNOWN, "tree": ""}
+        try:
+            survey = self.staging.open()
+            items = self._stock(self.current["before"])
+            self.staging.take_down(survey, dict(previous))
+            return self._carry_out(items, previous["tree"], {})
+        except BaseException as error:
+            raise self._failed(error) from error
+
+    def _stock(self, items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        with self.session.step("stock", changed=False):
+            told = self.session.call("stock", "stock", run_id=self.staging.run_id, items=list(items))
+        kept: list[dict[str, Any]] = told["items"]
+        return kept
+
+    def _carry_out(self, items: list[dict[str, Any]], tree: str, probes: dict[str, dict[str, Any]]) -> Promoted:
+        session, run_id, switch = self.session, self.staging.run_id, self.switch
+        folder = f"{session.state}/trees/{tree}" if tree else ""
         with session.step("switch", changed=True):
-            before = session.call("switch", "switch", run_id=run_id, items=list(items))["before"]
+            session.call("switch", "switch", run_id=run_id, items=items)
         with session.step("prove", changed=True):
-            args = {"healthy_for": self.promotion.healthy_for, "folder": folder}
+            args = {"healthy_for": switch.promotion.healthy_for, "folder": folder}
             proven = session.call("prove", "prove", run_id=run_id, **args)
-        evidence = self._probe(session, staging, remember["build_id"], store) if answer else []
-        if missing := unproven(evidence):
-            raise NotShown("On production's own port: " + "; ".join(missing), host_state="restored")
+        self._measure(probes, str(proven["launch"]))
+        current = self.current
+        record = {
+            "name": switch.loaded.playbook.name,
+            "build_id": self.build_id,
+            "tree": tree,
+            "previous": {"build_id": current["build_id"], "tree": current["tree"]} if current else None,
+        }
         with session.step("confirm", changed=True):
-            verdict = session.call(
-                "confirm",
-                "confirm",
-                run_id=run_id,
-                token=proven["token"],
-                name=self.loaded.playbook.name,
-                items=list(items),
-                before=before,
-                **remember,
-            )
+            verdict = session.call("confirm", "confirm", run_id=run_id, token=proven["token"], **record)
         ended = ended_from(run_id, verdict)
         if ended.words != "promoted":
             raise CandidateFailed(f"The host did not end as promoted but: {ended.words}.", host_state=ended.words)
-        self._keep(session, staging, remember["build_id"], evidence, ended)
-        previous = (remember["previous"] or {}).get("build_id", UNKNOWN)
-        seconds = proven["downtime_seconds"]
-        return Promoted(run_id, remember["build_id"], previous, answer, tuple(evidence), ended, seconds)
+        self._keep(ended, f"promoted: production runs build {self.build_id[:12]}", ended.code)
+        before, seconds = current["build_id"] if current else UNKNOWN, float(proven["downtime_seconds"])
+        return Promoted(run_id, self.build_id, before, self.answer, tuple(self.evidence), ended, seconds)
 
-    def _probe(self, session: Session, staging: Staging, build_id: str, store: Store) -> list[Evidence]:
-        """Run the section's probes on production's own port; what they find belongs to the build."""
-        playbook = self.loaded.playbook
-        assert staging.host is not None
-        found: list[Evidence] = []
-        for name, parameters in self.promotion.probes.items():
-            with session.host.forward(playbook.production.ports[0]) as forward:
-                target = Target(
-                    base_url=forward.url,
-                    engine=engine_of(playbook.candidate.engine),
-                    model=playbook.candidate.model or "",
-                    claims=Claims(slots=playbook.candidate.claims.slots, context=playbook.candidate.claims.context),
-                    path=forward.path,
-                    metronome=metronome_of(session, forward.path),
-                )
-                self.told(name, None)
-                with session.step(f"probe {name} on production", changed=False):
-                    results = asyncio.run(measure(session, target, name, parameters))
-            subject = Subject(
-                run_id=staging.run_id,
-                build_id=build_id,
-                launch="",
-                host=staging.host,
-                port=playbook.production.ports[0],
-                engine=target.engine,
-                model=target.model,
-                claims=target.claims,
-            )
-            found += keep(subject, name, results, store, self.told)
-        return found
-
-    def _keep(
-        self, session: Session, staging: Staging, build_id: str, evidence: Sequence[Evidence], ended: Ended
-    ) -> None:
-        assert staging.host is not None
-        kept = collect(session, staging.run_id)
-        record = RunRecord(
-            run_id=staging.run_id,
-            build_id=build_id if build_id != UNKNOWN else None,
-            host=staging.host,
-            playbook=self.loaded.playbook.name,
-            started_at=staging.begun,
-            ended_at=self.clock.now(),
-            steps=tuple(session.steps),
-            evidence=tuple(evidence),
-            cleanup=ended.cleanup,
-            exit_code=ended.code,
-            notes=(f"{ended.words}: production runs build {build_id[:12]}",),
+    def _measure(self, probes: dict[str, dict[str, Any]], launch: str) -> None:
+        assert self.staging.host is not None
+        self.evidence += measure_production(
+            self.session,
+            self.switch.loaded.playbook,
+            probes,
+            self.switch.store,
+            self.switch.told,
+            run_id=self.staging.run_id,
+            build_id=self.build_id,
+            launch=launch,
+            host=self.staging.host,
         )
-        Records(self.home).save(record)
-        files = {"journal.jsonl": kept.journal, "playbook.yaml": self.loaded.text}
-        keep_files(self.home, staging.run_id, files)
+        if missing := unproven(self.evidence):
+            raise NotShown("On production's own port: " + "; ".join(missing))
+
+    def _failed(self, error: BaseException) -> BaseException:
+        failure = self.staging.failed(error)
+        if failure.ended is not None:
+            ours = as_ours(failure.error)
+            self._keep(failure.ended, f"not promoted: {ours.message.splitlines()[0]}", ours.code)
+        return failure
+
+    def _keep(self, ended: Ended, note: str, code: int) -> None:
+        keep_record(
+            self.switch.home,
+            self.staging,
+            ended,
+            now=self.switch.clock.now(),
+            build_id=self.known,
+            evidence=self.evidence,
+            gate=self.answer,
+            note=note,
+            code=code,
+        )

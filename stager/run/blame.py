@@ -32,8 +32,10 @@ def what_it_came_to(failure: StageFailed, address: str) -> StagerError:
 def told_with_host(error: StagerError, ended: Ended | None, address: str) -> StagerError:
     """Say with an error of staging what became of the host since."""
     if ended is not None:
+        down = ended.cleanup.downtime_seconds
         error.host_state = (
             f"{ended.words}; production {'as before' if ended.cleanup.production_as_before else 'is not as before'}"
+            + (f", it was down for {down:.1f} s" if down else "")
         )
         if isinstance(error, CandidateFailed) and not error.next:
             error.next = f"stager show {ended.run_id}"
