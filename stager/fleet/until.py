@@ -43,7 +43,16 @@ def bounded(loaded: LoadedPlaybook, until: str, now: datetime, zone: ZoneInfo) -
         InvalidFile: what `run_times` raises.
         UsageError: ``until`` is no time of day.
     """
-    admission = admit(now, next_time(until, now, zone), run_times(loaded.playbook))
+    return bounded_by(loaded, next_time(until, now, zone), now)
+
+
+def bounded_by(loaded: LoadedPlaybook, end: datetime, now: datetime) -> LoadedPlaybook:
+    """Do the same for a moment instead of a time of day.
+
+    Raises:
+        Refused, InvalidFile: as above.
+    """
+    admission = admit(now, end, run_times(loaded.playbook))
     if not admission.starts:
         raise Refused([admission.reason])
     guard = loaded.playbook.guard

@@ -1,0 +1,290 @@
+"""The queue from outside: submit, look, cancel, without launching the engine."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from stager.errors import UsageError
+from stager.fleet.database import Database, answering
+from stager.fleet.roster import Entry, Roster
+from stager.models.fleet import Job, Rollout, Told
+
+if TYPE_CHECKING:
+    from dbos import DBOSClient, EnqueueOptions, WorkflowStatus
+
+#: Names in the database. They are kept by hand: a queue that was filled by an older stager is read by a newer one.
+QUEUE, ROLLOUTS = "stager-jobs", "stager-rollouts"
+JOB, ROLLOUT, NIGHT = "stager_job", "stager_rollout", "stager_night"
+APPLICATION = "stager"
+#: The shape of the workflows. It is raised only when they change so that one begun by an older stager cannot go on.
+VERSION = "stager-fleet-1"
+
+Document = dict[str, Any]
+_OPEN = ("ENQUEUED", "PENDING", "DELAYED")
+_STATES = {"ENQUEUED": "queued", "DELAYED": "queued", "PENDING": "running", "CANCELLED": "cancelled"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One job as the queue knows it. ``told`` is there once it has ended."""
+
+    job: Job
+    state: str
+    worker: str
+    run_id: str
+    cancelled_by: str
+    told: Told | None
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        told = self.told
+        return {
+            "job_id": self.job.job_id,
+            "batch": self.job.batch,
+            "wave": self.job.wave,
+            "host": self.job.host,
+            "playbook": self.job.name,
+            "state": self.state,
+            "worker": self.worker,
+            "run_id": self.run_id,
+            "submitted": self.job.submitted.isoformat(),
+            "exit_code": told.exit_code if told else None,
+            "ending": told.ending if told else None,
+            "message": told.message if told else "",
+            "host_state": told.host_state if told else "",
+        }
+
+
+class Queue:
+    """The queue in one database.
+
+    Raises:
+        DatabaseGone: from every method that asks it.
+    """
+
+    def __init__(self, database: Database, client: DBOSClient, roster: Roster) -> None:
+        self._database = database
+        self._client = client
+        self.roster = roster
+
+    def prepare(self, slots: int, polling: float = 1.0) -> None:
+        """Write the queues' limits: one job a host over the whole fleet, ``slots`` at once for each worker."""
+        with answering(self._database):
+            self._client.register_queue(
+                QUEUE, partition_concurrency=1, worker_concurrency=slots, polling_interval_sec=polling
+            )
+            self._client.register_queue(ROLLOUTS, polling_interval_sec=polling)
+
+    def submit(self, rollout: Rollout) -> None:
+        """Queue jobs in order, each in its host's lane; one that is queued already stays as it is.
+
+        Where they come in several waves a worker queues each when the one before has ended.
+        """
+        with answering(self._database):
+            if len(rollout.waves) > 1:
+                self._client.enqueue(waves_options(rollout), rollout.document())
+            else:
+                for job in rollout.waves[0]:
+                    self._client.enqueue(options(job), job.document())
+
+    def known(self, batch: str) -> bool:
+        """Whether a submission of that name was made."""
+        with answering(self._database):
+            return bool(self._client.list_workflows(workflow_id_prefix=batch, limit=1, load_input=False))
+
+    def rows(self, *, batch: str = "", since: datetime | None = None, limit: int | None = None) -> list[Row]:
+        """Return jobs, the newest first.
+
+        Args:
+            batch: only those whose name begins so.
+            since: only those submitted since.
+            limit: at most so many.
+        """
+        with answering(self._database):
+            found = self._client.list_workflows(
+                name=JOB,
+                workflow_id_prefix=batch or None,
+                start_time=since.astimezone(UTC).isoformat() if since else None,
+                limit=limit,
+                sort_desc=True,
+            )
+        return [row_of(status) for status in found]
+
+    def rollouts(self, prefix: str) -> list[WorkflowStatus]:
+        """Return the rollouts whose name begins so, the newest first."""
+        with answering(self._database):
+            return self._client.list_workflows(
+                name=ROLLOUT, workflow_id_prefix=prefix or None, load_input=False, limit=20, sort_desc=True
+            )
+
+    def rollout_ends(self, prefix: str) -> dict[str, Document | None]:
+        """Return how rollouts ended (``stopped``: why; ``withheld``: jobs not queued); None for one that goes on."""
+        return {one.workflow_id: one.output if isinstance(one.output, dict) else None for one in self.rollouts(prefix)}
+
+    def cancel(self, prefix: str, who: str) -> list[Row]:
+        """Cancel every job, and the rollout, whose name begins so; one that runs cleans up first.
+
+        The word is written before the state is changed, so that a worker that takes the job in between sees it.
+
+        Raises:
+            UsageError: there is none that has not ended.
+        """
+        open_rows = [row for row in self.rows(batch=prefix) if row.told is None and row.state != "cancelled"]
+        rollouts = [one.workflow_id for one in self.rollouts(prefix) if one.status in _OPEN]
+        if not open_rows and not rollouts:
+            raise UsageError(f"No job that has not ended is called {prefix}….", next="stager fleet status")
+        with answering(self._database):
+            for name in rollouts:
+                self._client.cancel_workflow(name)
+            for row in open_rows:
+                self._client.update_workflow_attributes(row.job.job_id, {"cancelled_by": who}, merge=True)
+                if row.state == "queued":
+                    self._client.cancel_workflow(row.job.job_id)
+        return self.rows(batch=prefix)
+
+    def owner(self, job_id: str) -> tuple[str, str]:
+        """Return which process a job belongs to now, and who cancelled it (empty: nobody)."""
+        with answering(self._database):
+            found = self._client.list_workflows(workflow_ids=[job_id], load_input=False, load_output=False)
+        one = found[0]
+        return one.executor_id or "", str((one.attributes or {}).get("cancelled_by", ""))
+
+    def cancelled(self, job_ids: Sequence[str]) -> set[str]:
+        """Return those of some jobs that somebody has cancelled."""
+        if not job_ids:
+            return set()
+        with answering(self._database):
+            found = self._client.list_workflows(workflow_ids=list(job_ids), load_input=False, load_output=False)
+        return {one.workflow_id for one in found if (one.attributes or {}).get("cancelled_by")}
+
+    def note(self, job_id: str, attributes: Mapping[str, str]) -> None:
+        """Write words beside a job, such as its run's id."""
+        with answering(self._database):
+            self._client.update_workflow_attributes(job_id, dict(attributes), merge=True)
+
+    def strays(self, processes: Sequence[str]) -> list[WorkflowStatus]:
+        """Return the workflows that these processes had begun and not ended, of any version."""
+        if not processes:
+            return []
+        with answering(self._database):
+            return self._client.list_workflows(
+                status="PENDING", executor_id=list(processes), load_input=False, load_output=False
+            )
+
+    def add_night(self, name: str, cron: str, timezone: str, context: Mapping[str, Any]) -> None:
+        """Have the workers ask, at the times of a cron expression, whether a night's jobs may be queued."""
+        with answering(self._database):
+            self._client.create_schedule(
+                schedule_name=name,
+                workflow_name=NIGHT,
+                schedule=cron,
+                context=dict(context),
+                cron_timezone=timezone,
+                application_name=APPLICATION,
+            )
+
+    def nights(self) -> list[Document]:
+        """Return the contexts of all nights."""
+        with answering(self._database):
+            return [dict(one["context"]) for one in self._client.list_schedules()]
+
+    def night_names(self) -> list[str]:
+        """Return the names of all nights."""
+        return [str(context["schedule"]["name"]) for context in self.nights()]
+
+    def remove_night(self, name: str) -> None:
+        """Ask no more."""
+        with answering(self._database):
+            self._client.delete_schedule(name)
+
+    def asked(self, name: str, since: datetime) -> list[Document]:
+        """Return what the workers answered when they were asked for a night's jobs, oldest first."""
+        with answering(self._database):
+            found = self._client.list_workflows(
+                name=NIGHT, schedule_name=name, start_time=since.astimezone(UTC).isoformat(), load_input=False
+            )
+        return [one.output for one in found if isinstance(one.output, dict)]
+
+    def nothing_works(self) -> str:
+        """Return why nothing would carry out a job submitted now; empty where a worker is there."""
+        entries = self.roster.all()
+        if any(entry.alive for entry in entries):
+            return ""
+        last = f"; the last one, {entries[0].process}, was heard of {entries[0].age:.0f} s ago" if entries else ""
+        return f"no worker serves the queue in {self._database.shown}{last}"
+
+    def workers(self) -> list[Entry]:
+        """Return the workers."""
+        return self.roster.all()
+
+
+def options(job: Job) -> EnqueueOptions:
+    """Return how a job is queued: under its own name, in its host's lane, for whichever version is the newest."""
+    return {
+        "workflow_name": JOB,
+        "queue_name": QUEUE,
+        "workflow_id": job.job_id,
+        "queue_partition_key": job.lane,
+        "application_name": APPLICATION,
+        "attributes": {"host": job.host, "name": job.name, "batch": job.batch},
+    }
+
+
+def waves_options(rollout: Rollout) -> EnqueueOptions:
+    """Return how a rollout is queued: under its submission's name."""
+    return {
+        "workflow_name": ROLLOUT,
+        "queue_name": ROLLOUTS,
+        "workflow_id": rollout.batch,
+        "application_name": APPLICATION,
+    }
+
+
+def row_of(status: WorkflowStatus) -> Row:
+    """Return a job from the engine's row."""
+    job = Job.model_validate_json(json.dumps((status.input or {"args": ({},)})["args"][0]))
+    attributes = status.attributes or {}
+    told = Told.model_validate_json(json.dumps(status.output)) if isinstance(status.output, dict) else None
+    state = told.ending if told else _STATES.get(status.status, "failed")
+    return Row(
+        job=job,
+        state=state,
+        worker=status.executor_id or "",
+        run_id=told.run_id if told else str(attributes.get("run_id", "")),
+        cancelled_by=str(attributes.get("cancelled_by", "")),
+        told=told,
+    )
+
+
+@contextmanager
+def open_queue(database: Database) -> Iterator[Queue]:
+    """Open the queue, making its tables if they are not there.
+
+    Raises:
+        DatabaseGone: no answer.
+        ModuleNotFoundError: the extra `fleet` is not installed.
+    """
+    from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
+
+    logging.getLogger("dbos").setLevel(logging.ERROR)
+    with answering(database):
+        DBOS.migrate(database.url)
+        client = DBOSClient(
+            system_database_url=database.url,
+            serializer=DBOSPortableJSONSerializer(),
+            application_name=APPLICATION,
+            retry_connection_errors=False,
+            system_database_pool_size=2,
+        )
+    roster = Roster(database)
+    try:
+        yield Queue(database, client, roster)
+    finally:
+        roster.close()
+        client.destroy()

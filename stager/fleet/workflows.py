@@ -1,0 +1,116 @@
+"""The workflows as the engine runs them. Their names, and the order of their steps, are kept by hand: see VERSION.
+
+A job's workflow is a loop of two steps: name a run, carry it out. The name is in the database before the run is opened
+on the host, so whoever takes the job over can ask the host about that run. Restore is no step: the host does it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from stager.clock import Clock
+from stager.fleet.database import Database, DatabaseGone
+from stager.fleet.queue import APPLICATION, JOB, NIGHT, ROLLOUT, VERSION, Queue, options
+from stager.fleet.roster import BEAT_EVERY
+from stager.fleet.settle import INTERRUPTED
+from stager.fleet.waves import stopped
+from stager.fleet.work import Work, pause_before_next
+from stager.models.base import Model
+from stager.models.fleet import Job, Launch, Rollout, Told
+
+Document = dict[str, Any]
+M = TypeVar("M", bound=Model)
+T = TypeVar("T")
+
+
+def configure(database: Database, process: str) -> None:
+    """Make the engine of this process, with every name it goes by given by us."""
+    from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer
+
+    config: DBOSConfig = {
+        "name": APPLICATION,
+        "system_database_url": database.url,
+        "executor_id": process,
+        "application_version": VERSION,
+        "log_level": "ERROR",
+        "serializer": DBOSPortableJSONSerializer(),
+        "scheduler_polling_interval_sec": 5.0,
+    }
+    DBOS(config=config)
+
+
+def define(work: Work, queue: Queue, nights: Callable[[Document], Document]) -> None:
+    """Tell the engine the workflows of this process."""
+    from dbos import DBOS, error
+
+    @DBOS.step(name="name a run")
+    def name(job_id: str) -> Document:
+        launch = work.name()
+        patiently(lambda: queue.note(job_id, {"run_id": launch.run_id}), work.clock)
+        return launch.document()
+
+    @DBOS.step(name="carry it out")
+    def carry(document: Document, launched: Document) -> Document:
+        job, launch = read(Job, document), read(Launch, launched)
+        owner, cancelled_by = patiently(lambda: queue.owner(job.job_id), work.clock)
+        if owner != work.process:  # while we could not ask, another took the job over; our answer will not be taken
+            return Told(ending="never begun", exit_code=INTERRUPTED, message=f"taken over by {owner}").document()
+        return work.carry(job, launch, cancelled=bool(cancelled_by)).document()
+
+    @DBOS.workflow(name=JOB, max_recovery_attempts=None)
+    def job_workflow(document: Document) -> Document:
+        job, tries = read(Job, document), []
+        while True:
+            launch = read(Launch, name(job.job_id))
+            told = read(Told, carry(document, launch.document()))
+            tries.append((launch, told))
+            pause = pause_before_next(job, tries)
+            if pause is None:
+                return told.document()
+            if pause:
+                DBOS.sleep(pause)
+
+    @DBOS.workflow(name=ROLLOUT, max_recovery_attempts=None)
+    def rollout_workflow(document: Document) -> Document:
+        rollout = read(Rollout, document)
+        ended: list[Told] = []
+        for number, wave in enumerate(rollout.waves):
+            if why := stopped(ended, rollout.stop_after):
+                left = [job.job_id for later in rollout.waves[number:] for job in later]
+                return {"stopped": why, "withheld": left}
+            handles = [DBOS.enqueue_workflow_with_options(options(job), job.document()) for job in wave]
+            for handle in handles:
+                try:
+                    ended.append(read(Told, handle.get_result()))
+                except error.DBOSAwaitedWorkflowCancelledError:
+                    ended.append(Told(ending="cancelled", exit_code=143))
+        return {"stopped": stopped(ended, rollout.stop_after), "withheld": []}
+
+    @DBOS.step(name="begin the night")
+    def ask_for_night(context: Document) -> Document:
+        return patiently(lambda: nights(context), work.clock)
+
+    @DBOS.workflow(name=NIGHT, max_recovery_attempts=None)
+    def night_workflow(_scheduled: str, context: Document) -> Document:
+        return ask_for_night(context)
+
+
+def patiently(ask: Callable[[], T], clock: Clock) -> T:
+    """Ask the database until it answers: while it is gone nothing new starts."""
+    while True:
+        try:
+            return ask()
+        except DatabaseGone:
+            clock.sleep(BEAT_EVERY)
+
+
+def read(model: type[M], document: Document) -> M:
+    """Return a model from the engine's JSON."""
+    return model.model_validate_json(json_of(document))
+
+
+def json_of(document: Document) -> str:
+    """Return JSON text, which strict models read in full (tuples, times)."""
+    return json.dumps(document)

@@ -1,0 +1,145 @@
+"""A fleet to test with: workers as processes of their own, playbooks for lab hosts, and what the hosts' journals say."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.lab.rig.machine import STATE, Machine
+
+STAGER = (sys.executable, "-m", "stager")
+PATIENCE = 120.0
+
+
+@dataclass
+class Fleet:
+    """A queue, and the workers that were started on it; each worker has a state folder of its own."""
+
+    folder: Path
+    database: str = ""
+    workers: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+
+    def home(self, name: str) -> Path:
+        """A worker's state folder. A queue in a file lies in the folder of its one worker, `a`."""
+        return self.folder / f"home-{name}"
+
+    def environment(self, name: str) -> dict[str, str]:
+        """What a worker's process sees."""
+        environment = {**os.environ, "STAGER_HOME": str(self.home(name))}
+        environment.pop("STAGER_FLEET_DATABASE", None)
+        return environment | ({"STAGER_FLEET_DATABASE": self.database} if self.database else {})
+
+    def stager(self, *words: str, home: str = "a", check: bool = True) -> Any:
+        """Call `stager fleet … --json` and return its document."""
+        done = subprocess.run(
+            [*STAGER, "fleet", *words, "--json"], env=self.environment(home), capture_output=True, text=True, timeout=60,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 0 or not check, f"{words}: {done.returncode}\n{done.stderr}"
+        return json.loads(done.stdout) | {"code": done.returncode, "stderr": done.stderr}
+
+    def start(self, name: str = "a") -> subprocess.Popen[str]:
+        """Start a worker; its words go to a file in its folder."""
+        self.home(name).mkdir(parents=True, exist_ok=True)
+        with (self.home(name) / "worker.log").open("a") as log:
+            process = subprocess.Popen(
+                [*STAGER, "fleet", "worker", *self.options], env=self.environment(name), stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log, text=True, start_new_session=True,
+            )  # fmt: skip
+        self.workers[name] = process
+        return process
+
+    def kill(self, name: str) -> None:
+        """Kill a worker without a word; its runs' processes notice by themselves."""
+        process = self.workers.pop(name)
+        process.kill()
+        process.wait()
+
+    def stop(self, name: str) -> int:
+        """End a worker in order."""
+        process = self.workers.pop(name)
+        process.send_signal(signal.SIGTERM)
+        return process.wait(PATIENCE)
+
+    def jobs(self, home: str = "a", batch: str = "") -> list[dict[str, Any]]:
+        """Every job, oldest first."""
+        told = self.stager("status", "--limit", "500", *(["--batch", batch] if batch else []), home=home, check=False)
+        return list(reversed(told["jobs"]))
+
+    def until_over(self, patience: float = PATIENCE, home: str = "a") -> list[dict[str, Any]]:
+        """Wait until every job has ended."""
+
+        def look() -> list[dict[str, Any]] | None:
+            jobs = self.jobs(home)
+            return jobs if all(job["ending"] or job["state"] == "cancelled" for job in jobs) else None
+
+        return list(until(look, patience, self))
+
+    def close(self) -> None:
+        """End every worker, and wait for its runs' processes by way of their lock-free pipes."""
+        for process in self.workers.values():
+            process.kill()
+            process.wait()
+
+    def words(self) -> str:
+        """What the workers said."""
+        logs = sorted(self.folder.glob("home-*/worker.log")) + sorted(self.folder.glob("home-*/fleet/logs/*.log"))
+        return "\n".join(f"--- {log.relative_to(self.folder)}\n{log.read_text()[-3000:]}" for log in logs)
+
+
+def until(look: Callable[[], Any], patience: float, fleet: Fleet) -> Any:
+    """Wait until something is there; the workers have their say where it never is."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        if found := look():
+            return found
+        time.sleep(0.5)
+    raise AssertionError(f"not in {patience:.0f} s\n{fleet.words()}")
+
+
+@dataclass(frozen=True)
+class Span:
+    """One run as its host's journal has it, in seconds on the host's boot clock."""
+
+    run_id: str
+    begun: float
+    ended: float | None
+    verdict: str
+    reason: str
+
+
+def spans(machine: Machine) -> list[Span]:
+    """Every run of a host, oldest first, from its journals: from the fence's first record to the verdict."""
+    found = []
+    for path in sorted((machine.root / STATE.lstrip("/") / "runs").glob("*/journal.jsonl")):
+        records = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
+        verdicts = [record for record in records if record["kind"] == "verdict"]
+        end = verdicts[-1] if verdicts else None
+        found.append(
+            Span(
+                path.parent.name,
+                records[0]["boottime_ns"] / 1e9,
+                end["boottime_ns"] / 1e9 if end else None,
+                end["step"] if end else "",
+                end["reason"] if end else "",
+            )
+        )
+    return sorted(found, key=lambda span: span.begun)
+
+
+def overlaps(runs: list[Span]) -> list[tuple[str, str]]:
+    """Pairs of runs of one host of which one began before the other had ended."""
+    return [
+        (one.run_id, other.run_id)
+        for one, other in zip(runs, runs[1:], strict=False)
+        if one.ended is None or other.begun < one.ended
+    ]
