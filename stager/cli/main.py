@@ -42,6 +42,7 @@ COMMANDS: dict[str, str] = {
     "audit": "stager.cli.audit:audit",
     "calibrate": "stager.cli.calibrate:calibrate",
     "schedule": "stager.cli.schedule:schedule",
+    "fleet": "stager.cli.fleet:fleet",
 }
 
 
