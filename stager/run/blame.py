@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from stager.errors import CandidateFailed, StagerError, Stopped, gravest
+from stager.errors import CandidateFailed, HostHeld, StagerError, Stopped, gravest
 from stager.staging.cleanup import Ended
 from stager.staging.stage import StageFailed
 
@@ -39,4 +39,6 @@ def told_with_host(error: StagerError, ended: Ended | None, address: str) -> Sta
         )
         if isinstance(error, CandidateFailed) and not error.next:
             error.next = f"stager show {ended.run_id}"
+    if isinstance(error, HostHeld) and not error.next:
+        error.next = f"stager status {address}"
     return error
