@@ -7,8 +7,8 @@ import click
 from stager.cli.command import command
 from stager.cli.output import Output
 from stager.errors import HostHeld, InvalidFile, Refused, Unreachable
-from stager.loading import load_playbook
 from stager.run.foresight import Foresight, foresee
+from stager.run.playbooks import load_runnable
 
 
 @command(InvalidFile, Refused, Unreachable, HostHeld)
@@ -18,7 +18,7 @@ def doctor(output: Output, playbook: str) -> int:
 
     Says what is ready, what is missing, and which legs of the guard will hold.
     """
-    seen = foresee(load_playbook(playbook))
+    seen = foresee(load_runnable(playbook))
     show(output, seen)
     output.emit(seen.document())
     if seen.reasons:

@@ -25,9 +25,9 @@ from stager.errors import (
     Unreachable,
 )
 from stager.evidence.policies import load_policy
-from stager.loading import load_playbook
 from stager.promotion.switch import Switch
 from stager.run.blame import what_it_came_to
+from stager.run.playbooks import load_runnable
 from stager.staging.stage import StageFailed
 
 
@@ -54,7 +54,7 @@ def promote(output: Output, build: str, playbook: str, policy: Path | None) -> i
     BUILD is a build_id or its beginning. Production must be healthy on it for its time, the listener must be that
     build, and the section's probes must pass; anything less, a lost connection or a reboot goes back by itself.
     """
-    loaded = load_playbook(playbook)
+    loaded = load_runnable(playbook)
     progress = Progress(output)
     switch = Switch(loaded, stager_home(), SystemClock(), progress.listen, progress.told)
     try:

@@ -20,8 +20,9 @@ from stager.fleet.localzone import machine_zone
 from stager.fleet.records import Record, Records
 from stager.fleet.schedule import Schedule, next_start, objections
 from stager.fleet.until import run_times
-from stager.loading import LoadedPlaybook, load_playbook
+from stager.loading import LoadedPlaybook
 from stager.models.quantities import parse_duration
+from stager.run.playbooks import load_runnable
 
 
 @command(InvalidFile, Refused)
@@ -46,7 +47,7 @@ def add(output: Output, playbook: Path, dry_run: bool, yes: bool, **options: Any
     A run starts only if its worst case ends before --until; a start that was missed is made up for while that holds.
     """
     records = Records(stager_home())
-    loaded = load_playbook(playbook)
+    loaded = load_runnable(playbook)
     records.check_name(options["name"] or loaded.playbook.name)
     wanted = _wanted(loaded, options)
     known = records.all()

@@ -20,9 +20,9 @@ from stager.errors import (
     Stopped,
     Unreachable,
 )
-from stager.loading import load_playbook
 from stager.models.quantities import format_duration
 from stager.run.blame import what_it_came_to
+from stager.run.playbooks import load_runnable
 from stager.run.staging_only import stage_and_leave
 from stager.staging.stage import StageFailed
 
@@ -35,7 +35,7 @@ HOLD_S = 1800.0
 @click.option("--hold", type=DURATION, help="Keep it so long when we leave; 30m, or as long as it may run.")
 def stage(output: Output, playbook: str, hold: float | None) -> int:
     """Stage a candidate and leave it running under the guard."""
-    loaded = load_playbook(playbook)
+    loaded = load_runnable(playbook)
     longest = loaded.playbook.longest_hold()
     hold = min(HOLD_S, longest) if hold is None else hold
     if hold > longest:
