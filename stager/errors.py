@@ -55,7 +55,7 @@ class StagerError(Exception):
     exit_code: ClassVar[int] = 1
     default_host_state: ClassVar[str] = UNKNOWN
 
-    def __init__(self, message: str, *, host_state: str | None = None, next: str = "", **details: Any) -> None:  # noqa: A002
+    def __init__(self, message: str, *, host_state: str | None = None, next: str = "", **details: Any) -> None:
         super().__init__(message)
         self.message = message
         self.host_state = host_state if host_state is not None else self.default_host_state
@@ -107,9 +107,13 @@ class Refused(StagerError):
     exit_code = 4
     default_host_state = UNTOUCHED
 
-    def __init__(self, reasons: Iterable[str], *, host_state: str | None = None, next: str = "", **details: Any) -> None:  # noqa: A002
+    def __init__(
+        self, reasons: Iterable[str], *, host_state: str | None = None, next: str = "", **details: Any
+    ) -> None:
         self.reasons = tuple(reasons)
-        super().__init__("\n".join(self.reasons), host_state=host_state, next=next, reasons=list(self.reasons), **details)
+        super().__init__(
+            "\n".join(self.reasons), host_state=host_state, next=next, reasons=list(self.reasons), **details
+        )
 
 
 class NotDrained(Refused):
@@ -190,9 +194,11 @@ class Stopped(StagerError):
 
     default_host_state = RESTORED
 
-    def __init__(self, signum: int, *, host_state: str | None = None, next: str = "") -> None:  # noqa: A002
+    def __init__(self, signum: int, *, host_state: str | None = None, next: str = "") -> None:
         words = {1: "hung up", 2: "interrupted", 15: "terminated"}
-        super().__init__(f"stager was {words.get(signum, f'ended by signal {signum}')}.", host_state=host_state, next=next)
+        super().__init__(
+            f"stager was {words.get(signum, f'ended by signal {signum}')}.", host_state=host_state, next=next
+        )
         self.signum = signum
 
     @property

@@ -13,7 +13,7 @@ from stager.models.texts import AbsolutePath, Name, OneLine
 
 
 class DropIn(Model):
-    """A drop-in of one unit: ``/etc/systemd/system/UNIT.d/NAME.conf``; ``{tree}`` in its content is the build's folder."""
+    """A drop-in of one unit, ``/etc/systemd/system/UNIT.d/NAME.conf``; ``{tree}`` is the build's folder."""
 
     unit: OneLine
     name: Name = "50-stager"
@@ -26,7 +26,7 @@ class DropIn(Model):
 
 
 class ConfigFile(Model):
-    """A configuration file on the host (a router's, say), replaced by one beside the playbook; ``{tree}`` is filled in."""
+    """A file on the host (a router's configuration), replaced by one beside the playbook; ``{tree}`` is filled in."""
 
     path: AbsolutePath
     file: OneLine
@@ -35,8 +35,8 @@ class ConfigFile(Model):
 class Promotion(Model):
     """What is switched: a release link, a drop-in, a configuration file, or several of them; and what must hold then.
 
-    ``healthy_for``: seconds that production must go on answering after it became healthy. ``probes`` run on production's
-    own port before the switch is confirmed.
+    ``healthy_for``: seconds that production must go on answering after it became healthy. ``probes`` run on
+    production's own port before the switch is confirmed.
     """
 
     link: AbsolutePath | None = None
