@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
@@ -13,6 +14,8 @@ import stager.cli.main
 from stager.cli import cleanup, extend, stage, verify  # noqa: F401 - imported once, here, for every fork
 from stager.host import connect, onhost, ssh  # noqa: F401
 
+PR_SET_PDEATHSIG = 1
+
 
 @dataclass
 class Controller:
@@ -20,20 +23,22 @@ class Controller:
 
     pid: int
     said: Path
+    printed: Path
     status: int | None = None
 
     @classmethod
-    def start(cls, folder: Path, *words: str) -> Controller:
-        """Fork, and become `stager` with these words."""
+    def start(cls, folder: Path, *words: str, home: str = "home") -> Controller:
+        """Fork, and become `stager` with these words; ``home`` names its state folder below ``folder``."""
         said = folder / f"said-{words[0]}-{time.monotonic_ns()}"
+        printed = said.with_name(said.name + ".out")
         pid = os.fork()
         if pid == 0:
             os.setsid()
-            out = os.open(said, os.O_WRONLY | os.O_CREAT, 0o600)
-            os.dup2(out, 1)
-            os.dup2(out, 2)
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)  # none outlives its test
+            for stream, path in ((1, printed), (2, said)):
+                os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), stream)
             sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-            os.environ["STAGER_HOME"] = str(folder / "home")
+            os.environ["STAGER_HOME"] = str(folder / home)
             code = 1
             try:
                 code = stager.cli.main.main(list(words))
@@ -41,7 +46,7 @@ class Controller:
                 sys.stderr.flush()
             finally:
                 os._exit(code)
-        return cls(pid, said)
+        return cls(pid, said, printed)
 
     def over(self) -> bool:
         """Whether it has ended."""
@@ -69,3 +74,7 @@ class Controller:
     def words(self) -> str:
         """What it said."""
         return self.said.read_text(errors="replace") if self.said.exists() else ""
+
+    def out(self) -> str:
+        """What it printed: one JSON document."""
+        return self.printed.read_text(errors="replace") if self.printed.exists() else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import time
@@ -13,6 +14,7 @@ from tests.lab.faults.cases import DISK, STAGE, Case, Fault
 from tests.lab.faults.controller import Controller
 from tests.lab.faults.results import Result
 from tests.lab.rig import clock
+from tests.lab.rig.machine import STATE
 from tests.lab.rig.nspawn import until
 
 HOLD = 5.0  # seconds a staged candidate is held where the fault comes after staging
@@ -68,7 +70,7 @@ class Trial:
         if boundary.verb in ("stage", "upload"):
             if boundary.verb == "upload":
                 bench.machine.sh("rm", "-rf", "/var/lib/stager/trees")
-            bench.arm(boundary.place + (boundary.verb == "upload"))
+            bench.arm(seq=boundary.place + (boundary.verb == "upload"))
             self.controller = bench.start("stage", str(bench.desk.playbook), "--hold", f"{HOLD:g}s")
         elif boundary.verb == "verify":
             self.run_id = bench.stage("30s" if self.case.fault is Fault.POWER_CUT else f"{HOLD:g}s")
@@ -76,7 +78,7 @@ class Trial:
             until(self.generating, "the probe to have the candidate generate", 20)
         else:
             self.run_id = bench.stage("10s")
-            bench.arm(len(bench.journal(self.run_id)) + boundary.place)
+            bench.arm(seq=len(bench.journal(self.run_id)) + boundary.place)
             words = ("extend", self.run_id, "3s") if boundary.verb == "extend" else ("cleanup", self.run_id)
             self.controller = bench.start(*words)
         if boundary.verb != "verify":
@@ -219,7 +221,7 @@ class Trial:
     def compare(self) -> list[str]:
         """Everything that is not as it must be."""
         bench = self.bench
-        trouble = bench.differences(rebooted=self.rebooted)
+        trouble = bench.after_reboot() if self.rebooted else bench.differences()
         if not self.rebooted and bench.bystander and bench.bystander.poll() is not None:
             trouble.append("the bystander is gone")
         last = next((r for r in reversed(bench.journal(self.run_id)) if r["kind"] == "verdict"), None)
@@ -243,13 +245,18 @@ class Trial:
             return found
         told = next((r for r in records if r["kind"] == "intent" and r["step"] == "candidate.stop"), None)
         if told and note["reason"] == "lease over":
-            lease = self.bench.lease(self.run_id)
+            lease = self.lease()
             over = min(lease["cap"], max(lease["hold_until"], lease["last"] + lease["lease"]))
             found["lease_to_signal"] = round((told["boottime_ns"] - over) / SECOND, 3)
         gone = next((r for r in records if r["kind"] == "done" and r["step"] == "candidate.stop"), None)
         if gone and not self.rebooted and self.case.boundary.verb != "cleanup":
             found["gone_to_start"] = round((self.bench.production_started_ns() - gone["boottime_ns"]) / SECOND, 3)
         return found
+
+    def lease(self) -> dict[str, int]:
+        """The run's lease as it stood last."""
+        line = self.bench.machine.read(f"{STATE}/runs/{self.run_id}/lease")
+        return dict(json.loads(line.partition(" ")[2]))
 
     def log(self) -> list[str]:
         """What the journal says, for a case that went wrong."""

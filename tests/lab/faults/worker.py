@@ -48,7 +48,7 @@ def attempt(slots: Slots, bench: Bench | None, folder: Path, case: Case) -> tupl
 def ready(bench: Bench) -> bool:
     """Whether the host is fit for the next case: as it was at first, with its bystander and the other's marker."""
     bench.disarm()
-    bench.machine.write("/run/llama/others.note", "not stager's\n")
+    until(lambda: not bench.pids_of("stager.* serve "), "the end of the last channel", 30)
     bench.stand_by()
     until(bench.machine.network.answers, "sshd", 15)
     bench.before = dataclasses.replace(bench.before, files=bench.snapshot().files)
