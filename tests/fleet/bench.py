@@ -1,7 +1,8 @@
-"""A fleet to test with: workers as processes of their own, playbooks for lab hosts, and what the hosts' journals say."""
+"""A fleet to test with: workers as processes of their own, and what the hosts' journals say."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,8 +43,8 @@ class Fleet:
     def stager(self, *words: str, home: str = "a", check: bool = True) -> Any:
         """Call `stager fleet … --json` and return its document."""
         done = subprocess.run(
-            [*STAGER, "fleet", *words, "--json"], env=self.environment(home), capture_output=True, text=True, timeout=60,
-            check=False,
+            [*STAGER, "fleet", *words, "--json"], env=self.environment(home), capture_output=True, text=True,
+            timeout=60, check=False,
         )  # fmt: skip
         assert done.returncode == 0 or not check, f"{words}: {done.returncode}\n{done.stderr}"
         return json.loads(done.stdout) | {"code": done.returncode, "stderr": done.stderr}
@@ -58,11 +60,16 @@ class Fleet:
         self.workers[name] = process
         return process
 
-    def kill(self, name: str) -> None:
-        """Kill a worker without a word; its runs' processes notice by themselves."""
+    def kill(self, name: str, *, with_runs: bool = False) -> None:
+        """Kill a worker without a word; its runs' processes notice by themselves, or are killed with it."""
         process = self.workers.pop(name)
+        runs = [os.pidfd_open(pid) for pid in children(process.pid)] if with_runs else []
         process.kill()
         process.wait()
+        for run in runs:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(run, signal.SIGKILL)
+            os.close(run)
 
     def stop(self, name: str) -> int:
         """End a worker in order."""
@@ -85,7 +92,7 @@ class Fleet:
         return list(until(look, patience, self))
 
     def close(self) -> None:
-        """End every worker, and wait for its runs' processes by way of their lock-free pipes."""
+        """End every worker; their runs' processes end by themselves."""
         for process in self.workers.values():
             process.kill()
             process.wait()
@@ -94,6 +101,12 @@ class Fleet:
         """What the workers said."""
         logs = sorted(self.folder.glob("home-*/worker.log")) + sorted(self.folder.glob("home-*/fleet/logs/*.log"))
         return "\n".join(f"--- {log.relative_to(self.folder)}\n{log.read_text()[-3000:]}" for log in logs)
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process of ours has started."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(word) for task in tasks for word in task.read_text().split()]
 
 
 def until(look: Callable[[], Any], patience: float, fleet: Fleet) -> Any:
@@ -140,6 +153,6 @@ def overlaps(runs: list[Span]) -> list[tuple[str, str]]:
     """Pairs of runs of one host of which one began before the other had ended."""
     return [
         (one.run_id, other.run_id)
-        for one, other in zip(runs, runs[1:], strict=False)
+        for one, other in itertools.pairwise(runs)
         if one.ended is None or other.begun < one.ended
     ]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from tests.fleet.bench import Fleet, overlaps, spans
 from tests.lab.desk import Desk, changes
@@ -13,14 +11,6 @@ from tests.lab.rig.machine import Machine
 from tests.lab.rig.production import lay
 
 UNITS = ("prod.service", "watchdog.timer")
-
-
-@pytest.fixture
-def fleet(tmp_path: Path) -> Iterator[Fleet]:
-    """A fleet whose workers are gone after the test."""
-    made = Fleet(tmp_path)
-    yield made
-    made.close()
 
 
 def desks(tmp_path: Path, hosts: list[Machine]) -> list[Desk]:
