@@ -96,20 +96,20 @@ def _standing(
     if newest.verdict is not Verdict.PASSED:
         return _Standing(claim, (), (sentences.outranked(claim, attempts, now), *against), notes)
     candidates = attempts[_after_the_last_unpassed(attempts) :]
-    doubts = {item.sha256: objections(item, claim, policy, suite, now) for item in candidates}
-    counting = tuple(item for item in candidates if not doubts[item.sha256])
+    judged = [(item, objections(item, claim, policy, suite, now)) for item in candidates]
+    counting = tuple(item for item, doubts in judged if not doubts)
     if not counting:
-        weak = (sentences.does_not_count(claim, newest, doubt) for doubt in doubts[attempts[-1].sha256])
+        weak = (sentences.does_not_count(claim, newest, doubt) for doubt in judged[-1][1])
         return _Standing(claim, (), (*weak, *against), notes)
-    passed_over = [item for item in candidates if doubts[item.sha256]]
-    unused = (sentences.not_used(claim, item.evidence, doubts[item.sha256]) for item in passed_over)
+    unused = (sentences.not_used(claim, item.evidence, doubts) for item, doubts in judged if doubts)
     return _Standing(claim, counting, against, (*notes, *unused))
 
 
-def _by_time(exhibit: Exhibit) -> tuple[datetime, int, int, str]:
-    """Oldest first; of two that ended at the same moment the graver verdict is the newer."""
+def _by_time(exhibit: Exhibit) -> tuple[datetime, int, int, str, tuple[str, ...], tuple[str, ...]]:
+    """Oldest first; of two that ended at the same moment the graver verdict is the newer. The rest breaks ties."""
     evidence = exhibit.evidence
-    return (evidence.ended_at, -PRECEDENCE.index(evidence.verdict), evidence.attempt, exhibit.sha256)
+    gravity = -PRECEDENCE.index(evidence.verdict)
+    return (evidence.ended_at, gravity, evidence.attempt, exhibit.sha256, exhibit.faults, exhibit.signed_by)
 
 
 def _after_the_last_unpassed(attempts: Sequence[Exhibit]) -> int:
