@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -157,6 +158,18 @@ def _armour_alone(path: Path, content: bytes, changed: bytes) -> bool:
         return base64.b64decode(bodies[0]) == base64.b64decode(bodies[1])
     except ValueError:
         return False
+
+
+@pytest.mark.parametrize("change", [lambda e: e | {"note": "x"}, lambda e: e | {"payloadType": "text/plain"}])
+def test_what_no_signature_covers_cannot_change_either(tmp_path: Path, key: Path, change: Any) -> None:
+    """Space between tokens, or a part that is not signed, added to an envelope, is refused: one form counts."""
+    signers = parse_signers([line(key)])
+    path = exported(tmp_path / "out", key)[0]
+    content = path.read_bytes()
+
+    for changed in (content.replace(b",", b", ", 1), json.dumps(change(json.loads(content))).encode(), content + b"\n"):
+        with pytest.raises(BadSignature, match="changed"):
+            dsse.verify(changed, signers)
 
 
 def test_another_key_is_refused_and_named(tmp_path: Path, key: Path) -> None:
