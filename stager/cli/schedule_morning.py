@@ -27,13 +27,15 @@ from stager.errors import (
     gravest,
 )
 from stager.evidence.records import Records as RunRecords
-from stager.fleet.morning import document, idle_nights
+from stager.fleet.database import find_database, in_use
+from stager.fleet.morning import Idle, document, idle_nights
 from stager.fleet.morning import morning as gather
 from stager.fleet.morning_page import page
 from stager.fleet.morning_text import markdown
 from stager.fleet.notify import by_command, by_webhook
 from stager.fleet.records import Records
 from stager.models.quantities import parse_duration
+from stager.models.record import RunRecord
 
 
 @command(Refused, CandidateFailed, NotShown, LeftForPerson, NotRestored, Unreachable, HostHeld, Stopped)
@@ -54,7 +56,8 @@ def morning(
 ) -> int:
     """Say what the nights came to: per host and build what was shown, what was not, what was left, the downtime.
 
-    The exit code is the gravest of the runs; a night without the run it should have had counts as refused (4).
+    A fleet's jobs and nights are in it where a queue is in use. The exit code is the gravest of the runs; a night
+    without the run it should have had counts as refused (4).
     """
     now = SystemClock().now()
     begin = _since(since, now)
@@ -62,7 +65,11 @@ def morning(
     known = [record.schedule for record in schedules.all()]
     started = {item: schedules.started(item.name) for item in known}
     refusals = {(item.name, day): why for item in known for day, why in schedules.refusals(item.name).items()}
-    answer = gather(RunRecords(stager_home()).all(), idle_nights(started, refusals, begin, now), begin, now)
+    runs, idle = RunRecords(stager_home()).all(), idle_nights(started, refusals, begin, now)
+    if in_use(stager_home()):
+        fleet_runs, fleet_idle = fleet_part([run.run_id for run in runs], begin, now)
+        runs, idle = [*runs, *fleet_runs], [*idle, *fleet_idle]
+    answer = gather(runs, idle, begin, now)
     output.say(markdown(answer))
     if markdown_path:
         write_file(markdown_path, markdown(answer).encode())
@@ -75,6 +82,16 @@ def morning(
         output.warn(f"warning: nobody was told: {failure}.")
     output.emit(told)
     return gravest([answer.code, *(StagerError.exit_code for failure in failures if failure)])
+
+
+def fleet_part(known: list[str], begin: datetime, now: datetime) -> tuple[list[RunRecord], list[Idle]]:
+    """Return what the fleet's queue knows besides."""
+    from stager.fleet.morning_fleet import jobs_without_run, nights_without_jobs, runs_of
+    from stager.fleet.queue import open_queue
+
+    with open_queue(find_database(stager_home())) as queue:
+        rows = queue.rows(since=begin)
+        return runs_of(rows, known), [*jobs_without_run(rows), *nights_without_jobs(queue, begin, now)]
 
 
 def _since(text: str, now: datetime) -> datetime:

@@ -50,9 +50,9 @@ def find_database(home: Path, given: str | None = None) -> Database:
     """
     url = given or os.environ.get(VARIABLE, "")
     if not url:
-        folder = home / "fleet"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return Database(f"sqlite:///{folder / 'queue.sqlite'}")
+        file = _file(home)
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return Database(f"sqlite:///{file}")
     parts = urlsplit(url)
     if parts.scheme not in _SCHEMES:
         raise UsageError(f"The fleet's database must be one of {', '.join(_SCHEMES)}://…, not {parts.scheme or url!r}.")
@@ -62,6 +62,15 @@ def find_database(home: Path, given: str | None = None) -> Database:
             "or the password into ~/.pgpass."
         )
     return Database("postgresql" + url.removeprefix(parts.scheme) if parts.scheme == "postgres" else url)
+
+
+def in_use(home: Path) -> bool:
+    """Whether anything was ever queued from this state folder, or a shared database is named."""
+    return bool(os.environ.get(VARIABLE)) or _file(home).exists()
+
+
+def _file(home: Path) -> Path:
+    return home / "fleet" / "queue.sqlite"
 
 
 @contextmanager

@@ -65,12 +65,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """A night of a schedule without a run, and why, where that is known."""
+    """A night of a schedule, or a job of a fleet, without a run: why, where that is known, and the exit code for it."""
 
     schedule: str
     host: str
     night: date
     reason: str
+    code: int = Refused.exit_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +85,10 @@ class Morning:
 
     @property
     def code(self) -> int:
-        """The gravest exit code; a run whose end is not known counts as a fault, a night without a run as refused."""
+        """The gravest exit code; a run whose end is not known counts as a fault, a night without a run by its own."""
         runs = [run for line in self.lines for run in line.runs]
         codes = [StagerError.exit_code if run.exit_code is None else run.exit_code for run in runs]
-        return gravest([*codes, *(Refused.exit_code for _ in self.idle)])
+        return gravest([*codes, *(item.code for item in self.idle)])
 
 
 def morning(records: Iterable[RunRecord], idle: Sequence[Idle], since: datetime, until: datetime) -> Morning:
