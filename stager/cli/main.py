@@ -43,6 +43,7 @@ COMMANDS: dict[str, str] = {
     "calibrate": "stager.cli.calibrate:calibrate",
     "schedule": "stager.cli.schedule:schedule",
     "fleet": "stager.cli.fleet:fleet",
+    "demo": "stager.cli.demo:demo",
 }
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 
 from stager.cli.command import command
-from stager.cli.ending import run_document, show_cleanup, show_evidence
+from stager.cli.ending import run_document, show_run
 from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.cli.progress import Progress
 from stager.clock import SystemClock
 from stager.errors import (
     CandidateFailed,
+    GateRefused,
     HostHeld,
     InvalidFile,
     LeftForPerson,
@@ -23,11 +24,24 @@ from stager.errors import (
 )
 from stager.fleet.localzone import machine_zone
 from stager.fleet.until import bounded
-from stager.loading import load_playbook
+from stager.fleet.window import next_time
+from stager.loading import LoadedPlaybook
+from stager.run.playbooks import load_runnable
 from stager.run.whole import Run
 
 
-@command(InvalidFile, Refused, CandidateFailed, NotShown, LeftForPerson, NotRestored, Unreachable, HostHeld, Stopped)
+@command(
+    InvalidFile,
+    Refused,
+    CandidateFailed,
+    NotShown,
+    GateRefused,
+    LeftForPerson,
+    NotRestored,
+    Unreachable,
+    HostHeld,
+    Stopped,
+)
 @click.argument("playbook", type=click.Path())
 @click.option("--baseline", multiple=True, metavar="PROBE", help="First run this probe on production, while it serves.")
 @click.option("--until", metavar="HH:MM", help="Start only if the worst case ends before; the guard's cap sees to it.")
@@ -36,29 +50,19 @@ def run(output: Output, playbook: str, baseline: tuple[str, ...], until: str | N
 
     The exit code is the gravest of all that happened.
     """
-    loaded = load_playbook(playbook)
-    if until:
-        loaded = bounded(loaded, until, SystemClock().now(), machine_zone())
-    progress = Progress(output)
-    outcome, record = Run(loaded, stager_home(), SystemClock(), progress.listen, progress.told).carry_out(
-        baseline=baseline
-    )
+    clock, progress = SystemClock(), Progress(output)
+    end = next_time(until, clock.now(), machine_zone()) if until else None
+
+    def admit(loaded: LoadedPlaybook) -> LoadedPlaybook:
+        return bounded(loaded, end, clock.now()) if end else loaded
+
+    loaded = load_runnable(playbook)
+    admit(loaded)  # refused before anything is asked of the host; and asked again right before staging
+    whole = Run(loaded, stager_home(), clock, progress.listen, progress.told, admit=admit)
+    outcome, record = whole.carry_out(baseline=baseline)
     if record is None:
         assert outcome.error is not None
         raise outcome.error
-    show_evidence(output, record)
-    if outcome.ended:
-        show_cleanup(output, outcome.ended.words, outcome.ended.cleanup)
-    document = run_document(record)
-    for error in outcome.errors:
-        output.warn(f"stager: {error.message}")
-        if error.details.get("log"):
-            output.warn(f"the end of the candidate's output:\n{error.details['log']}")
-    if outcome.error:
-        output.warn(f"host: {outcome.error.host_state}")
-        if outcome.error.next:
-            output.warn(f"next: {outcome.error.next}")
-        document |= outcome.error.document()
-    output.say(f"run {record.run_id}, build {(record.build_id or 'none')[:12]}: exit {outcome.code}")
-    output.emit(document)
+    show_run(output, outcome, record)
+    output.emit(run_document(outcome, record))
     return outcome.code

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from stager.clock import Clock
-from stager.errors import ConnectionLost, NotShown, StagerError, gravest
+from stager.errors import RESTORED, ConnectionLost, GateRefused, NotShown, StagerError, gravest
+from stager.evidence.asking import ask_gate
+from stager.evidence.policies import load_policy
 from stager.evidence.records import Records
 from stager.evidence.store import Store
 from stager.loading import LoadedPlaybook
+from stager.models.answer import GateAnswer
 from stager.models.evidence import Evidence, HostFacts
-from stager.models.record import Baseline, RunRecord
-from stager.probes.target import Claims, Target
+from stager.models.policy import Policy
+from stager.models.record import RunRecord
+from stager.probes.catalog import suite_digest
+from stager.run.baseline import Measured, kept, measure_production
 from stager.run.blame import as_ours, told_with_host
 from stager.run.copies import keep_files, placed_manifest
 from stager.run.patience import undisturbed
 from stager.run.secrets import secrets_of
 from stager.run.subject import subject_of, wanted_probes
-from stager.run.verify import Told, measure, metronome_of, unproven, verify
+from stager.run.verify import Told, unproven, verify
 from stager.staging.cleanup import Ended, collect, restore
-from stager.staging.engine import engine_of
 from stager.staging.session import Session, open_session, quiet
 from stager.staging.stage import Staged, StageFailed, Staging
 
@@ -39,7 +42,8 @@ class Outcome:
     build_id: str | None = None
     host: HostFacts | None = None
     evidence: list[Evidence] = field(default_factory=list)
-    baseline: list[Baseline] = field(default_factory=list)
+    measured: Measured = field(default_factory=list)
+    gate: GateAnswer | None = None
     ended: Ended | None = None
     errors: list[StagerError] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -55,24 +59,6 @@ class Outcome:
         """The error of that code."""
         return next((error for error in self.errors if error.code == self.code), None)
 
-    def record(self, session: Session) -> RunRecord:
-        """What is kept of it."""
-        assert self.host is not None
-        return RunRecord(
-            run_id=self.run_id,
-            build_id=self.build_id,
-            host=self.host,
-            playbook=self.playbook,
-            started_at=self.started_at,
-            ended_at=self.ended_at,
-            steps=tuple(session.steps),
-            evidence=tuple(self.evidence),
-            cleanup=self.ended.cleanup if self.ended else None,
-            exit_code=self.code,
-            baseline=tuple(self.baseline),
-            notes=tuple(self.notes),
-        )
-
 
 class Run:
     """One whole run of one playbook.
@@ -84,6 +70,7 @@ class Run:
         listen: told of every step.
         told: told of every probe and every piece of evidence.
         run_id: the run's name, where somebody must know it before the host does.
+        admit: asked with the playbook right before staging; returns it as it may be staged now, or raises `Refused`.
     """
 
     def __init__(
@@ -95,9 +82,11 @@ class Run:
         told: Told = lambda probe, evidence: None,
         *,
         run_id: str | None = None,
+        admit: Callable[[LoadedPlaybook], LoadedPlaybook] = lambda loaded: loaded,
     ) -> None:
         self.loaded = loaded
         self.run_id = run_id
+        self.admit = admit
         self.home = home
         self.clock = clock
         self.listen = listen
@@ -116,9 +105,10 @@ class Run:
             Unreachable: no connection.
         """
         secrets, probes = secrets_of(self.loaded.playbook), wanted_probes(self.loaded.playbook)
+        policy = load_policy(self.loaded.policy) if self.loaded.policy else None
         with open_session(self.loaded.playbook.host, self.listen) as session:
             try:
-                self._baseline(session, baseline)
+                self.outcome.measured = measure_production(session, self.loaded, baseline)
                 staged = self._stage(session, secrets)
                 if staged:
                     self._verify(session, staged, probes)
@@ -127,15 +117,38 @@ class Run:
             with undisturbed():
                 self._cleanup(session)
             self.outcome.ended_at = self.clock.now()
-            record = self.outcome.record(session) if self.outcome.run_id and self.outcome.host else None
+        self._judge(policy)
+        record = self._record(session)
         if record:
             Records(self.home).save(record)
             keep_files(self.home, record.run_id, {"playbook.yaml": self.loaded.text})
         return self.outcome, record
 
+    def _record(self, session: Session) -> RunRecord | None:
+        """What is kept of it; nothing where no run was opened."""
+        outcome = self.outcome
+        if not outcome.run_id or not outcome.host:
+            return None
+        port = (self.loaded.playbook.production.ports or (0,))[0]
+        return RunRecord(
+            run_id=outcome.run_id,
+            build_id=outcome.build_id,
+            host=outcome.host,
+            playbook=outcome.playbook,
+            started_at=outcome.started_at,
+            ended_at=outcome.ended_at,
+            steps=tuple(session.steps),
+            evidence=tuple(outcome.evidence),
+            cleanup=outcome.ended.cleanup if outcome.ended else None,
+            exit_code=outcome.code,
+            baseline=kept(self.home, outcome.run_id, port, outcome.measured),
+            gate=outcome.gate,
+            notes=tuple(outcome.notes),
+        )
+
     def _stage(self, session: Session, secrets: Mapping[str, str]) -> Staged | None:
         try:
-            staging = Staging(self.loaded, session, self.clock.now(), run_id=self.run_id)
+            staging = Staging(self.admit(self.loaded), session, self.clock.now(), run_id=self.run_id)
             staged = staging.stage(secrets)
         except StageFailed as failure:
             self.outcome.run_id, self.outcome.build_id, self.outcome.host = (
@@ -163,27 +176,20 @@ class Run:
     def _keep(self, probe: str, evidence: Evidence | None) -> None:
         self.told(probe, evidence)
 
-    def _baseline(self, session: Session, names: Sequence[str]) -> None:
-        """Run probes on production while it serves: what the candidate's numbers are held against."""
-        production, candidate = self.loaded.playbook.production, self.loaded.playbook.candidate
-        if not names or not production.ports:
+    def _judge(self, policy: Policy | None) -> None:
+        """Ask the gate, where the playbook names a policy: after cleanup, when all is known that may taint evidence."""
+        build_id = self.outcome.build_id
+        if not policy or not build_id or not self.outcome.evidence:
             return
-        with session.host.forward(production.ports[0]) as forward:
-            model = (production.healthy.model if production.healthy else None) or candidate.model or ""
-            target = Target(
-                base_url=forward.url,
-                engine=engine_of(candidate.engine),
-                model=model,
-                claims=Claims(),
-                path=forward.path,
-                metronome=metronome_of(session, forward.path),
-            )
-            for name in names:
-                with session.step(f"production: {name}", changed=False):
-                    parameters = self.loaded.playbook.probes.get(name, {})
-                    results = asyncio.run(measure(session, target, name, parameters))
-                service = f"port {production.ports[0]}"
-                self.outcome.baseline += [Baseline(service=service, probe=name, finding=r.finding) for r in results]
+        try:
+            answer, _ = ask_gate(self.store, build_id, policy, suite=suite_digest(), now=self.clock.now())
+        except StagerError as error:  # what checks the signatures is not installed: the run is told all the same
+            self.outcome.errors.append(error)
+            return
+        self.outcome.gate = answer
+        if answer.verdict != "promote":
+            again = f"stager gate {build_id[:12]} --policy {self.loaded.policy}"
+            self.outcome.errors.append(GateRefused("\n".join(answer.reasons), host_state=RESTORED, next=again))
 
     def _cleanup(self, session: Session) -> None:
         if (

@@ -33,6 +33,9 @@ def main() -> None:
     params.n_ctx = options.ctx * options.slots
     params.endpoint_metrics = True
     params.endpoint_slots = True
+    # Several threads spin at a barrier in every layer; on a shared core each barrier may cost a turn of the scheduler.
+    params.cpuparams.n_threads = 1
+    params.cpuparams_batch.n_threads = 1
     server = Server(params)  # loads the model, then serves in threads of its own
     print("serving on", server.listening_address, flush=True)
     signal.pause()  # a signal's own default ends it within a second or two; asking politely takes ten times as long

@@ -1,0 +1,98 @@
+"""``stager demo``: the main job on this machine, with a real engine as production and as candidate."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shlex
+import sys
+
+from stager.cli.command import command
+from stager.cli.ending import run_document, show_run
+from stager.cli.home import stager_home
+from stager.cli.output import Output
+from stager.cli.planned import show_plan
+from stager.cli.progress import Progress
+from stager.cli.raw_samples import raw_samples
+from stager.cli.writing import write_file
+from stager.clock import SystemClock
+from stager.demo.place import Place, make_place
+from stager.demo.scene import Scene, set_scene
+from stager.errors import (
+    CandidateFailed,
+    GateRefused,
+    HostHeld,
+    LeftForPerson,
+    NotRestored,
+    NotShown,
+    Refused,
+    Stopped,
+    Unreachable,
+)
+from stager.evidence.records import Records
+from stager.evidence.store import Store
+from stager.models.record import RunRecord
+from stager.reports.page import report_page
+from stager.run.foresight import foresee
+from stager.run.whole import Run
+
+
+@command(Refused, CandidateFailed, NotShown, GateRefused, LeftForPerson, NotRestored, Unreachable, HostHeld, Stopped)
+def demo(output: Output) -> int:
+    """Run the main job on this machine: a real engine in production, a real candidate staged over real SSH.
+
+    Everything lies in one new folder under $STAGER_HOME/demo; what it starts it ends, also on Ctrl-C.
+    """
+    clock = SystemClock()
+    place = make_place(stager_home() / "demo" / f"{clock.now():%Y%m%dT%H%M%S}-{os.getpid()}")
+    output.say(f"stager demo, in {place.root}")
+    output.say("  starting production: a real engine, and a watchdog over it …")
+    with set_scene(place, clock) as scene:
+        _tell(output, scene)
+        output.say("\nwhat a run will do, as `stager plan playbook.yaml` shows it")
+        show_plan(output, foresee(scene.loaded))
+        output.say("\nthe run")
+        before = scene.process("engine")
+        progress = Progress(output)
+        outcome, record = Run(scene.loaded, place.home, clock, progress.listen, progress.told).carry_out(
+            baseline=["overlap"]
+        )
+        if record is None:
+            assert outcome.error is not None
+            raise outcome.error
+        show_run(output, outcome, record)
+        now = scene.process("engine")
+        _tell_production(output, before, now)
+    write_file(place.report, _page(place, record))
+    _tell_rest(output, place, record)
+    output.emit(run_document(outcome, record) | {"folder": str(place.root), "report": str(place.report)})
+    return outcome.code
+
+
+def _tell(output: Output, scene: Scene) -> None:
+    place, engine, watchdog = scene.place, scene.process("engine"), scene.process("watchdog")
+    assert engine
+    assert watchdog
+    output.say(f"  production: llama.cpp with one slot, process {engine['pid']}, port {place.production_port}")
+    output.say(f"  watchdog: process {watchdog['pid']}; starts production when it is down, unless a marker is there")
+    output.say(f"  candidate: the same engine with four slots, {scene.account}")
+    output.say(f"  way in: {scene.door.words}, {getpass.getuser()}@127.0.0.1:{place.ssh_port}, host key pinned")
+
+
+def _tell_production(output: Output, before: object, now: object) -> None:
+    first, last = (item["pid"] if isinstance(item, dict) else "none" for item in (before, now))
+    changed = f"process {first} was stopped for the run (one card, one engine), process {last} serves now"
+    output.say(f"production: {'the same process' if before == now else changed}")
+
+
+def _page(place: Place, record: RunRecord) -> bytes:
+    store, records = Store(place.home), Records(place.home)
+    return report_page(record, raw_samples(store, records, record)).encode()
+
+
+def _tell_rest(output: Output, place: Place, record: RunRecord) -> None:
+    output.say("everything the demo started has been ended; this is left to look at:")
+    output.say(f"  report    {place.report}")
+    output.say(f"  playbook  {place.playbook}")
+    stager = f"STAGER_HOME={shlex.quote(str(place.home))} {sys.argv[0] if '/' in sys.argv[0] else 'stager'}"
+    output.say(f"  more      {stager} show {record.run_id}")
