@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 from typing import List
+
+
+def end_with_parent() -> None:
+    """End this process when whoever holds the other end of standard input is gone."""
+    while os.read(0, 4096):
+        pass
+    os._exit(0)
 
 
 def main(argv: List[str]) -> int:
@@ -19,6 +28,7 @@ def main(argv: List[str]) -> int:
     if verb == "metronome":
         from . import metronome
 
+        threading.Thread(target=end_with_parent, daemon=True).start()
         metronome.run(int(words[0]), float(words[1]), int(words[2]), words[3], float(words[4]))
         return 0
     if verb == "launch":

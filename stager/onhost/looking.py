@@ -18,6 +18,8 @@ from .services import services_of
 from .state import Index, Run, runs
 from .tree import Tree
 
+SOURCES: List["subprocess.Popen[bytes]"] = []  # each ends when our end of its pipe closes: with this process
+
 
 def look(channel: Channel, args: Args) -> Any:
     """All facts for a spec."""
@@ -138,10 +140,12 @@ def read(channel: Channel, args: Args) -> Any:
 
 
 def beat_source(channel: Channel, args: Args) -> Any:
-    """Start a calibration source on loopback: a child of ours that ends by itself after so many seconds."""
+    """Start a calibration source on loopback: a child of ours that ends after so many seconds, or with this channel."""
     argv = [sys.executable, "-I", channel.program, "metronome", "0"]
     argv += [str(float(args["step_ms"])), str(int(args["streams"])), args["mode"], str(float(args["seconds"]))]
-    child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=processes.environment())
+    # Its standard input is a pipe that only we hold: it ends with us, if not before.
+    child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=processes.environment())
+    SOURCES.append(child)
     assert child.stdout is not None
     line = child.stdout.readline()
     if not line:
