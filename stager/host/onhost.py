@@ -105,6 +105,10 @@ class OnHost:
             return answer.get("result")
         raise failures.from_answer(answer.get("error") or {})
 
+    def pace(self, lease: float) -> None:
+        """Give signs of life often enough for a lease of so many seconds: three at least within it."""
+        self._beat_every = min(self._beat_every, lease / 3)
+
     def beat(self) -> None:
         """Give a sign of life between calls, and notice a dead host; never waits for one.
 

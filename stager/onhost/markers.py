@@ -150,6 +150,14 @@ def unprepared(path: str, recorded: Identity, run_id: str) -> None:
             os.unlink(private)
 
 
+def sweep(path: str, run_id: str) -> None:
+    """Remove what is left under the private name, on record or not: its name holds our run, so it is ours."""
+    private = private_name(path, run_id)
+    with contextlib.suppress(OSError):
+        if stat.S_ISREG(os.lstat(private).st_mode):
+            os.unlink(private)
+
+
 def swept_by_reboot(recorded_boot: str, boot_now: str, folder_kind: str) -> bool:
     """Whether a missing marker needs no words: it lay in memory and the host was rebooted since."""
     return recorded_boot != boot_now and folder_kind in ("tmpfs", "ramfs")

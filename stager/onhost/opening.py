@@ -24,13 +24,9 @@ def open_run(channel: Channel, args: Args) -> Any:
     Raises:
         Held: another run has it. Refused: no journal can be kept here, or no guard.
     """
-    for entry in Index().entries():  # a run that came to its verdict and died before it was struck off
-        if (
-            entry.get("state") == channel.state
-            and find_run(channel.state, entry["run_id"])
-            and Ledger(Run(channel.state, entry["run_id"])).verdict()
-        ):
-            closing.close(Run(channel.state, entry["run_id"]))
+    for entry in Index().entries():
+        if entry.get("state") == channel.state and find_run(channel.state, entry["run_id"]):
+            strike_off(Run(channel.state, entry["run_id"]))
     owner = locks.busy_with()
     if owner is not None:
         raise locks.held(owner)
@@ -72,6 +68,14 @@ def open_run(channel: Channel, args: Args) -> Any:
         raise Refused(told["message"])
     channel.take(run, int(str(document["fence"])))
     return {"run_id": run.run_id, "fence": document["fence"], "restore_in": lease.seconds_left(run), "spec": spec}
+
+
+def strike_off(run: Run) -> None:
+    """Close a run that is over and died before it was struck off, or that died before it had changed anything."""
+    ledger = Ledger(run)
+    dead = not ledger.open() and not legs.guard_lives(run) and not lease.seconds_left(run)
+    if ledger.verdict() or dead:
+        closing.close(run)
 
 
 def with_port(spec: Args) -> Args:

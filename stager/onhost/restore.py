@@ -208,13 +208,26 @@ class Restore:
             downtime_seconds=None if down_ns is None else round(down_ns / clocks.SECOND, 3),
             **told,
         )
+        if ok and check:
+            self.warm(check)
         if not ok:
             self.trouble.append(
                 "production did not become healthy within %gs: %s" % (check["within"], told["last_reason"])
             )
 
+    def warm(self, check: Dict[str, Any]) -> None:
+        """Have the models loaded again that were: one real token each. One that does not answer is only noted."""
+        within = float(check["within"])
+        for model in self.spec["production"].get("warm", ()):
+            self.hold.extend(within + 60)
+            why = answers.one_token(dict(check, body=dict(check["body"], model=model), timeout=within))
+            self.ledger.write("note", "warm", model=model, why=why)
+
     def rest(self) -> None:
-        """Whatever else the run laid down."""
+        """Whatever else the run laid down; a marker's private file may be there with no record of it yet."""
+        for marker in self.spec["markers"]:
+            if marker["path"] not in self.ledger.markers():
+                markers.sweep(marker["path"], self.ledger.run.run_id)
         for op, function in undo.SINGLE.items():
             for pair in self.open(op):
                 self.hold.extend(20)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 from typing import Any, Dict, Iterable, List, Sequence, Set, Tuple
 
 from . import cgroups, clocks, processes
@@ -205,6 +206,7 @@ class Systemd:
         left = list(names)
         ran = Ran((), 0, "", "")
         end = clocks.boottime_ns() + int(timeout * clocks.SECOND)
+        self.end_stops(left)
         for _ in range(4):
             room = max(1.0, (end - clocks.boottime_ns()) / clocks.SECOND)
             ran = self.ctl("start", *mode, "--", *left, timeout=room)
@@ -213,8 +215,6 @@ class Systemd:
             if not left or ran.code is None:
                 break
             for name in left:
-                if states[name].get("ActiveState") == "deactivating":
-                    self.ctl("kill", "--kill-who=all", "--signal=KILL", "--", name)
                 if (
                     states[name].get("Result") == "start-limit-hit"
                     or "start-limit" in ran.err
@@ -222,7 +222,14 @@ class Systemd:
                 ):
                     self.ctl("reset-failed", "--", name)
             clocks.pause(0.3)
+            self.end_stops(left)
         return {name: self.why_down(name, ran) for name in left}
+
+    def end_stops(self, names: Sequence[str]) -> None:
+        """KILL what is still on its way down: a start would wait for a stop that may never end by itself."""
+        for name, unit in self.units(names).items():
+            if unit.get("ActiveState") == "deactivating":
+                self.ctl("kill", "--kill-who=all", "--signal=KILL", "--", name)
 
     def why_down(self, name: str, ran: Ran) -> str:
         """Why a start left a unit down."""
@@ -293,6 +300,27 @@ def state_of_system(user: bool = False) -> str:
     return (
         processes.run(systemctl(user, "is-system-running")).out.strip() if os.path.isdir("/run/systemd/system") else ""
     )
+
+
+def no_user_manager() -> str:
+    """Why the user manager of whoever we are cannot be asked; empty when it can."""
+    folder = processes.environment().get("XDG_RUNTIME_DIR", "")
+    if folder and os.path.exists(os.path.join(folder, "systemd", "private")):
+        return ""
+    if os.geteuid() == 0:
+        return (
+            "production.manager is systemd-user, and we are root here, whose user manager does not run: log in as the "
+            "user whose units they are, with host/become: none"
+        )
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    return "no user manager runs for %s: `loginctl enable-linger %s` starts one that stays" % (user, user)
+
+
+def wait_for_user_manager(seconds: float) -> None:
+    """At boot: give the user manager time to come up, as far as it does."""
+    end = clocks.boottime_ns() + int(seconds * clocks.SECOND)
+    while no_user_manager() and clocks.boottime_ns() < end:
+        clocks.pause(0.2)
 
 
 def is_pid_one() -> bool:

@@ -62,6 +62,7 @@ def raise_markers(run: Run, number: int, kinds: Sequence[Dict[str, Any]], say: S
             except FileExistsError:
                 raise Refused("marker %s is there already, and is not ours" % kind["path"]) from None
             except OSError as error:
+                markers.sweep(kind["path"], run.run_id)  # whatever is on record of it, it was not linked into place
                 raise Refused("marker %s cannot be made: %s" % (kind["path"], error)) from None
             ledger.write("done", "marker.raise", of=intent["seq"])
             say("marker", path=kind["path"])

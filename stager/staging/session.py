@@ -65,6 +65,7 @@ class Session:
         """Take a fence that the host granted, and remember when its guard would restore."""
         self.onhost.fence = int(answer["fence"])
         self.onhost.run = str(answer["run_id"])
+        self.onhost.pace(float(answer["spec"]["guard"]["lease"]))
         self.expect(float(answer["restore_in"]))
 
     def expect(self, seconds: float) -> None:

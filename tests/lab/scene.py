@@ -56,6 +56,12 @@ class Scene:
         code = controller.wait(patience)
         return Said(code, controller.out(), controller.words())
 
+    def tell(self, *words: str) -> Said:
+        """Call `stager` for a person: no JSON."""
+        controller = Controller.start(self.folder, *words)
+        code = controller.wait(60)
+        return Said(code, controller.out(), controller.words())
+
     def stage(self, hold: str = "60s") -> str:
         """Stage, leave, and return the run's id."""
         said = self.stager("stage", str(self.desk.playbook), "--hold", hold)

@@ -36,7 +36,7 @@ class Bench(Scene):
         self.machine.write(f"{BYSTANDER}/serve.py", SLEEPER)
         self.bystander: subprocess.Popen[bytes] | None = None
         self.stand_by()
-        super().__init__(folder, self.machine)
+        super().__init__(folder, self.machine, probes={"overlap": {"streams": 4, "max_tokens": 600}})
         self.stager("cleanup", self.stage())
         until(lambda: not self.pids_of("stager.* serve "), "the end of the last channel", 10)
         self.before = self.snapshot()

@@ -43,6 +43,10 @@ class Trial:
             self.inject()
             if self.case.boundary == STAGE[0]:
                 time.sleep(1.5)  # nothing is open there yet, and may be in a moment
+            if self.unarmed():
+                self.bench.stager(
+                    "cleanup", self.bench.stage()
+                )  # nothing was changed, no leg laid: nobody is in the way
             self.bench.wait_free(LEASE + HOLD + ROOM)
             seconds = time.monotonic() - began
             self.recover()
@@ -70,7 +74,7 @@ class Trial:
         if boundary.verb in ("stage", "upload"):
             if boundary.verb == "upload":
                 bench.machine.sh("rm", "-rf", "/var/lib/stager/trees")
-            bench.arm(seq=boundary.place + (boundary.verb == "upload"))
+            bench.arm(seq=boundary.place)
             self.controller = bench.start("stage", str(bench.desk.playbook), "--hold", f"{HOLD:g}s")
         elif boundary.verb == "verify":
             self.run_id = bench.stage("30s" if self.case.fault is Fault.POWER_CUT else f"{HOLD:g}s")
@@ -103,6 +107,11 @@ class Trial:
         )
 
     # -- the fault ------------------------------------------------------------------------------------------------
+
+    def unarmed(self) -> bool:
+        """Whether the power was cut before there was a boot leg, and there was nothing to restore."""
+        armed = any(r["step"] == "armed" for r in self.bench.journal(self.run_id))
+        return self.case.fault is Fault.POWER_CUT and not armed
 
     def go_on(self) -> None:
         """Let the process at the boundary go on, as it would have."""
