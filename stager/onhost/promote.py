@@ -13,6 +13,7 @@ from . import answers, clocks, closing, promotions, served, switch, systemd, und
 from .channel import Args, Channel
 from .faults import CandidateFailed, Fault, Refused
 from .ledger import Ledger, change
+from .opening import wait_closed
 from .processes import run as run_command
 from .restore import once
 from .services import Services, services_of
@@ -192,7 +193,7 @@ def folder_of(switched: List[Dict[str, Any]]) -> str:
     for record in switched:
         after = record["undo"]["after"] or {}
         if "link" in after:
-            return os.path.join(os.path.dirname(record["undo"]["path"]), after["link"])
+            return str(os.path.join(os.path.dirname(record["undo"]["path"]), after["link"]))
     return ""
 
 
@@ -228,5 +229,6 @@ def confirm(channel: Channel, run: Run, number: int, args: Args) -> Any:
             raise Refused("what a rollback needs cannot be kept: %s" % error) from None
         ledger.write("note", "confirmed", token=args["token"], paths=[entry["path"] for entry in undone])
     run.wake("restore confirmed")
-    verdict = closing.wait(run, CONFIRM_PATIENCE)
-    return verdict or once(run, "confirmed", "controller")
+    verdict = closing.wait(run, CONFIRM_PATIENCE) or once(run, "confirmed", "controller")
+    wait_closed(run)
+    return verdict

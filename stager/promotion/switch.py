@@ -24,8 +24,9 @@ from stager.probes.catalog import suite_digest
 from stager.promotion.items import items_of, paths_of
 from stager.promotion.measured import measure_production
 from stager.promotion.records import keep_record
+from stager.promotion.shortfall import shortfall
 from stager.run.blame import as_ours
-from stager.run.verify import Told, unproven
+from stager.run.verify import Told
 from stager.staging.cleanup import Ended, ended_from
 from stager.staging.session import Listener, Session, open_session
 from stager.staging.stage import Staging
@@ -90,7 +91,7 @@ class Switch:
             answer = self._ask(build_id, policy, current)
             staging = Staging(self.loaded, session, self.clock.now())
             staging.spec["candidate"]["port"] = 0  # none is launched: whoever uses its port is no hindrance
-            return _Attempt(self, staging, build_id, current, answer).promote()
+            return _Attempt(self, staging, build_id, current, answer).promote(policy)
 
     def rollback(self) -> Promoted:
         """Switch production back to what the newest promotion replaced.
@@ -158,7 +159,7 @@ class _Attempt:
         """The build's name, where it has one."""
         return self.build_id if self.build_id != UNKNOWN else None
 
-    def promote(self) -> Promoted:
+    def promote(self, policy: Policy) -> Promoted:
         """Make the build, see that it is the one that was asked for, and switch to it."""
         staging, loaded = self.staging, self.switch.loaded
         try:
@@ -173,7 +174,7 @@ class _Attempt:
             wanted = items_of(self.switch.promotion, loaded.path.parent, staging.tree_folder)
             items = self._stock(wanted)
             staging.take_down(survey, placed)
-            return self._carry_out(items, placed["tree"], self.switch.promotion.probes)
+            return self._carry_out(items, placed["tree"], policy)
         except BaseException as error:  # whatever it is, production comes first
             raise self._failed(error) from error
 
@@ -185,7 +186,7 @@ class _Attempt:
             survey = self.staging.open()
             items = self._stock(self.current["before"])
             self.staging.take_down(survey, dict(previous))
-            return self._carry_out(items, previous["tree"], {})
+            return self._carry_out(items, previous["tree"], None)
         except BaseException as error:
             raise self._failed(error) from error
 
@@ -195,7 +196,7 @@ class _Attempt:
         kept: list[dict[str, Any]] = told["items"]
         return kept
 
-    def _carry_out(self, items: list[dict[str, Any]], tree: str, probes: dict[str, dict[str, Any]]) -> Promoted:
+    def _carry_out(self, items: list[dict[str, Any]], tree: str, policy: Policy | None) -> Promoted:
         session, run_id, switch = self.session, self.staging.run_id, self.switch
         folder = f"{session.state}/trees/{tree}" if tree else ""
         with session.step("switch", changed=True):
@@ -203,7 +204,8 @@ class _Attempt:
         with session.step("prove", changed=True):
             args = {"healthy_for": switch.promotion.healthy_for, "folder": folder}
             proven = session.call("prove", "prove", run_id=run_id, **args)
-        self._measure(probes, str(proven["launch"]))
+        if policy:
+            self._measure(policy, str(proven["launch"]))
         current = self.current
         record = {
             "name": switch.loaded.playbook.name,
@@ -220,12 +222,12 @@ class _Attempt:
         before, seconds = current["build_id"] if current else UNKNOWN, float(proven["downtime_seconds"])
         return Promoted(run_id, self.build_id, before, self.answer, tuple(self.evidence), ended, seconds)
 
-    def _measure(self, probes: dict[str, dict[str, Any]], launch: str) -> None:
+    def _measure(self, policy: Policy, launch: str) -> None:
         assert self.staging.host is not None
         self.evidence += measure_production(
             self.session,
             self.switch.loaded.playbook,
-            probes,
+            self.switch.promotion.probes,
             self.switch.store,
             self.switch.told,
             run_id=self.staging.run_id,
@@ -233,7 +235,7 @@ class _Attempt:
             launch=launch,
             host=self.staging.host,
         )
-        if missing := unproven(self.evidence):
+        if missing := shortfall(self.evidence, policy):
             raise NotShown("On production's own port: " + "; ".join(missing))
 
     def _failed(self, error: BaseException) -> BaseException:

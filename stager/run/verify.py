@@ -18,7 +18,7 @@ from stager.probes.target import Claims, Metronome, MetronomeOrder, Target
 from stager.run.evidence_copies import send_copies
 from stager.staging.session import Session
 
-BEAT_S = 5.0
+BEAT_S = 1.0
 
 Told = Callable[[str, Evidence | None], None]
 

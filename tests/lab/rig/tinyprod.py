@@ -33,6 +33,7 @@ class Work:
 
 class Answer(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # or tokens wait for the acknowledgement of the one before, and come in pairs
     options: argparse.Namespace
     work: Work
 
@@ -93,11 +94,14 @@ class Answer(BaseHTTPRequestHandler):
         try:
             for _ in range(count):
                 time.sleep(self.options.step)
-                self.event({"index": 0, "delta": {"content": "tock "}, "text": "tock ", "finish_reason": None})
-            self.event({"index": 0, "delta": {}, "text": "", "finish_reason": "length"}, usage=usage(count))
+                self.event({"index": 0, **self.piece("tock "), "finish_reason": None})
+            self.event({"index": 0, **self.piece(""), "finish_reason": "length"}, usage=usage(count))
             self.wfile.write(b"data: [DONE]\n\n")
         except OSError:  # the client went: so does its work
             return
+
+    def piece(self, text: str) -> dict[str, object]:
+        return {"delta": {"content": text} if text else {}} if "chat" in self.path else {"text": text}
 
     def event(self, choice: dict[str, object], **more: object) -> None:
         data = dict(object="chat.completion.chunk", model=self.options.model, choices=[choice], **more)
