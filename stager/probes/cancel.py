@@ -34,7 +34,8 @@ Ways = Annotated[tuple[Annotated[How, Field(strict=False)], ...], Field(min_leng
 class CancelParameters(Model):
     """Which cells to run, how many racing cancels, the prefill's length, and seconds.
 
-    ``deadline`` is how long after its client left a job may still show (default: the engine's cancel grace).
+    ``deadline`` is how long after its client left a job may still show (default: the engine's cancel grace), besides
+    the step it is in: engines look for disconnects between steps, and reading a prompt may be a single one.
     """
 
     phases: Phases = tuple(Phase)
@@ -67,12 +68,12 @@ class CancelProbe:
     async def run(self, target: Target, parameters: CancelParameters) -> tuple[ProbeResult, ...]:
         """Return one finding for the claim ``released``."""
         book = Logbook("released", parameters)
-        deadline = parameters.deadline or target.engine.cancel_grace
+        grace = parameters.deadline or target.engine.cancel_grace
         prompt_tokens = parameters.prompt_tokens or min(PREFILL_TOKENS, (target.claims.context or PREFILL_TOKENS) // 2)
         ways = [way for way in parameters.ways if _measurable(target, way)]
         cancels, samples, gauge = 0, 0, "no gauge"
         try:
-            bench = await take_bench(target, parameters.timeout, deadline, prompt_tokens, book)
+            bench = await take_bench(target, parameters.timeout, grace, prompt_tokens, book)
             gauge = gauge_words(target.engine, bench.active)
             _note_bench(book, bench)
             cells = await _matrix(bench, parameters, ways, prompt_tokens, book)
@@ -90,7 +91,7 @@ class CancelProbe:
                 sampled=f"requests whose client left in mid-work; {gauge}; a neighbour; the next first token",
                 sample_count=cancels,
                 ended_because=_ended(book, ways),
-                not_proven=_not_proven(target, parameters, ways, gauge, deadline),
+                not_proven=_not_proven(target, parameters, ways, gauge, grace),
                 configured=await configured_fields(target),
             ),
         )
@@ -150,7 +151,8 @@ def _note_bench(book: Logbook, bench: Bench) -> None:
     book.measure("ttft_control", bench.ttft, "s")
     book.measure("full_width_ttft_control", bench.wide_ttft, "s")
     book.measure("prefill_control", bench.prefill_s, "s")
-    book.measure("deadline", bench.deadline, "s")
+    book.measure("deadline_decoding", bench.deadline(reading=False), "s")
+    book.measure("deadline_reading", bench.deadline(reading=True), "s")
     book.measure("neighbour_comparable", bench.neighbour_text is not None, "bool")
     if not bench.ghost_would_show:
         lives = bench.victim_tokens * bench.token_s
@@ -175,13 +177,14 @@ def _ended(book: Logbook, ways: list[How]) -> str:
 
 
 def _not_proven(
-    target: Target, parameters: CancelParameters, ways: list[How], gauge: str, deadline: float
+    target: Target, parameters: CancelParameters, ways: list[How], gauge: str, grace: float
 ) -> tuple[str, ...]:
     skipped = " and ".join(way.value for way in parameters.ways if way not in ways)
     limits = [
         "that no device work is left: an idle gauge or device confirms nothing by itself",
         "that cache pages are free, where the engine keeps a pool of fixed size: only slots and times were seen",
-        f"races rarer than the {parameters.races} cancels tried, and jobs that come back after {deadline:g} s",
+        f"races rarer than the {parameters.races} cancels tried, and jobs that come back after {grace:g} s",
+        "when, within the step it was in, a job ended: an engine may read a prompt to its end before it lets go",
     ]
     if skipped:
         limits.append(f"{skipped}: not measurable through an SSH forward, which ends connections in its own way")

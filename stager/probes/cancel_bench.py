@@ -41,7 +41,7 @@ class Bench:
 
     target: Target
     timeout: float
-    deadline: float
+    grace: float
     active: Reading | None
     waiting: Reading | None
     ttft: float = 0.0
@@ -61,13 +61,17 @@ class Bench:
     @property
     def victim_tokens(self) -> int:
         """Tokens a job needs to outlast the deadline by far, and the checks after a neighbour's end too."""
-        wanted = math.ceil(OUTLASTS * self.deadline / max(self.token_s, 1e-4)) + 3 * NEIGHBOUR_TOKENS
+        wanted = math.ceil(OUTLASTS * self.deadline(reading=True) / max(self.token_s, 1e-4)) + 3 * NEIGHBOUR_TOKENS
         return min(wanted, (self.target.claims.context or _UNKNOWN_WINDOW) // 2)
+
+    def deadline(self, *, reading: bool) -> float:
+        """Seconds after its client left at which a job must be gone: the grace, and the step it may be in."""
+        return self.grace + (self.prefill_s if reading else self.token_s)
 
     @property
     def ghost_would_show(self) -> bool:
         """Whether a job of ``victim_tokens`` really lives on after the deadline."""
-        return self.victim_tokens * self.token_s >= 1.5 * self.deadline
+        return self.victim_tokens * self.token_s >= 1.5 * self.deadline(reading=True)
 
     def neighbour(self) -> CompletionRequest:
         """The stream that must not notice anything."""
@@ -86,7 +90,7 @@ class Bench:
         return unique_prompt(self.tag, self.prompts, max(24, round(tokens * _WORDS_PER_TOKEN)))
 
 
-async def take_bench(target: Target, timeout_s: float, deadline: float, prompt_tokens: int, book: Logbook) -> Bench:
+async def take_bench(target: Target, timeout_s: float, grace: float, prompt_tokens: int, book: Logbook) -> Bench:
     """Measure the controls on the idle engine.
 
     Raises:
@@ -95,7 +99,7 @@ async def take_bench(target: Target, timeout_s: float, deadline: float, prompt_t
     async with connect(target.base_url) as connection:
         active = await first_that_answers(connection, target.engine.active)
         waiting = await first_that_answers(connection, target.engine.waiting)
-    bench = Bench(target, timeout_s, deadline, active, waiting, canary=pick_canaries(random.Random(), 1)[0])
+    bench = Bench(target, timeout_s, grace, active, waiting, canary=pick_canaries(random.Random(), 1)[0])
     shorts = [_whole(await ask_once(target, bench.short(), timeout_s), book) for _ in range(3)]
     bench.ttft = median(c.ttft or 0.0 for c in shorts)
     bench.token_s = min(_token_seconds(c) for c in shorts)
@@ -160,5 +164,5 @@ def start(bench: Bench, request: CompletionRequest) -> Running:
 
 
 def leaving(way: How, bench: Bench, *, after_deltas: int | None = None, after_s: float | None = None) -> Cut:
-    """Return a cut that, half-closed, goes on reading for half the deadline and then closes."""
-    return Cut(way, after_deltas=after_deltas, after_s=after_s, linger=bench.deadline / 2)
+    """Return a cut that, half-closed, goes on reading for half the grace and then closes."""
+    return Cut(way, after_deltas=after_deltas, after_s=after_s, linger=bench.grace / 2)

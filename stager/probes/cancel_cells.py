@@ -121,12 +121,13 @@ async def _gauge_back(
 ) -> None:
     if reading is None:
         return
-    back = await watch(bench, reading, left_ns, allowed)
+    deadline = bench.deadline(reading=cell.phase is Phase.PREFILL)
+    back = await watch(bench, reading, left_ns, deadline, allowed)
     cell.samples += back.samples
     if back.seconds is None and back.last is None:
         cell.doubted.append(f"{cell.name}: {reading.where} did not answer")
     elif back.seconds is None:
-        cell.refuted.append(f"{reading.where} still read {back.last:g} {bench.deadline:g} s after the client left")
+        cell.refuted.append(f"{reading.where} still read {back.last:g} {deadline:.2f} s after the client left")
     else:
         cell.recovery_s = max(cell.recovery_s or 0.0, back.seconds)
 

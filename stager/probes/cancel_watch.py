@@ -34,14 +34,14 @@ class Return:
     samples: int
 
 
-async def watch(bench: Bench, reading: Reading, since_ns: int, allowed: Callable[[], float]) -> Return:
+async def watch(bench: Bench, reading: Reading, since_ns: int, deadline: float, allowed: Callable[[], float]) -> Return:
     """Read a gauge until it is steadily no more than allowed, at most until the deadline after ``since_ns``."""
     good, first_good, last, count = 0, 0, None, 0
-    async with connect(bench.target.base_url, limits_for(0, bench.deadline + 1)) as connection:
+    async with connect(bench.target.base_url, limits_for(0, deadline + 1)) as connection:
         while True:
             most = allowed()
             try:
-                last = await ask(connection, reading, within=bench.deadline)
+                last = await ask(connection, reading, within=deadline)
             except NO_ANSWER:
                 last = None
             now = ticks()
@@ -53,7 +53,7 @@ async def watch(bench: Bench, reading: Reading, since_ns: int, allowed: Callable
                 good = 0
             if good >= STEADY_READINGS:
                 return Return((first_good - since_ns) / 1e9, last, count)
-            if good == 0 and (now - since_ns) / 1e9 > bench.deadline:
+            if good == 0 and (now - since_ns) / 1e9 > deadline:
                 return Return(None, last, count)
             await asyncio.sleep(_INTERVAL_S)
 
@@ -69,7 +69,7 @@ async def next_token(bench: Bench) -> tuple[float | None, str]:
         best = completion.ttft if best is None else min(best, completion.ttft)
         if best <= TTFT_FACTOR * bench.ttft + TTFT_SLACK_S:
             return best, ""
-        if best > bench.deadline:
+        if best > bench.grace + bench.ttft:
             break  # a ghost that holds the slot; by the next try it may have ended by itself
     return best, f"the next first token took {best:.3f} s, its control {bench.ttft:.3f} s"
 
@@ -86,7 +86,7 @@ async def full_width(bench: Bench) -> tuple[float | None, str]:
         worst = max(t for t in times if t is not None)
         if worst <= TTFT_FACTOR * bench.wide_ttft + TTFT_SLACK_S:
             return worst, ""
-        if worst > bench.deadline:
+        if worst > bench.grace + bench.wide_ttft:
             break  # a ghost that holds a slot; by the next try it may have ended by itself
     late = f"the last began after {worst:.3f} s, its control after {bench.wide_ttft:.3f} s"
     return worst, f"of {bench.width} requests at once {late}"
