@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import os
 import shlex
 import sys
 
@@ -44,7 +43,7 @@ def demo(output: Output) -> int:
     Everything lies in one new folder under $STAGER_HOME/demo; what it starts it ends, also on Ctrl-C.
     """
     clock = SystemClock()
-    place = make_place(stager_home() / "demo" / f"{clock.now():%Y%m%dT%H%M%S}-{os.getpid()}")
+    place = make_place(stager_home() / "demo", f"{clock.now():%Y%m%dT%H%M%S}")
     output.say(f"stager demo, in {place.root}")
     output.say("  starting production: a real engine, and a watchdog over it …")
     with set_scene(place, clock) as scene:

@@ -1,11 +1,13 @@
-"""Steps as they happen, one line each, on the stream people read."""
+"""Steps as they happen, on the stream people read: a line when a step is over, and one before where it takes time."""
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from stager.cli.output import Output
 from stager.models.evidence import Evidence
+from stager.reports.figures import seconds
 
 #: Events worth a line of their own, and how they read.
 LINES = {
@@ -13,38 +15,53 @@ LINES = {
     "stopped": "    stopped {unit}",
     "not stopped": "    NOT stopped: {unit}",
     "launched": "    launched",
-    "no copies": "    the host keeps no copy of the evidence: {why}",
 }
+
+#: How the host's journal calls what a restore has done -> how an operator does.
+DONE = {
+    "candidate.stop": "candidate stopped",
+    "unit.start": "started",
+    "marker.clear": "cleared marker",
+    "tree.discard": "files removed:",
+}
+
+#: A step that is over within so many seconds is not announced before.
+PATIENCE = 1.0
 
 
 class Progress:
-    """Tells a run's steps."""
+    """Tells a run's steps.
+
+    A step is announced when it has run for a second or an event of it is told, so that a waiting operator knows what
+    is waited for, and quick steps take one line each.
+    """
 
     def __init__(self, output: Output) -> None:
         self.output = output
         self._waiting = ""
+        self._lock = threading.RLock()
+        self._announced = False
+        self._timer: threading.Timer | None = None
 
     def listen(self, step: str, event: dict[str, Any]) -> None:
         """Tell one event of a step."""
         kind = event["event"]
         if kind == "begin":
-            self._waiting = ""
-            self.output.say(f"  {step} …")
+            self._begin(step)
         elif kind == "end":
-            self.output.say(f"  {step}: {event['seconds']:.2f} s")
+            self._end(step, event["seconds"])
         elif kind in LINES:
-            self.output.say(LINES[kind].format(**event))
+            self._tell(LINES[kind].format(**event))
         elif kind == "waiting" and event["why"] != self._waiting:
             self._waiting = event["why"]
-            self.output.say(f"    waiting: {event['why']}")
+            self._tell(f"    waiting: {event['why']}")
         elif kind == "journal" and event["kind"] == "done":
-            self.output.say(f"    {event['step']}: {event['what']}")
+            what = "" if event["step"] == "candidate.stop" else f" {event['what']}"
+            self._tell(f"    {DONE.get(event['step'], event['step'] + ':')}{what}")
         elif kind == "armed":
             held = [leg["leg"] for leg in event["legs"] if leg["armed"]]
             missing = [f"{leg['leg']} ({leg['why']})" for leg in event["legs"] if not leg["armed"]]
-            self.output.say(
-                f"    guard legs: {', '.join(held)}" + (f"; missing: {'; '.join(missing)}" if missing else "")
-            )
+            self._tell(f"    guard legs: {', '.join(held)}" + (f"; missing: {'; '.join(missing)}" if missing else ""))
 
     def told(self, probe: str, evidence: Evidence | None) -> None:
         """Tell a piece of evidence as it comes."""
@@ -52,3 +69,28 @@ class Progress:
             return
         first = f": {evidence.reasons[0]}" if evidence.reasons and evidence.verdict != "passed" else ""
         self.output.say(f"    {probe}/{evidence.claim}: {evidence.verdict} (n={evidence.sample_count}){first}")
+
+    def _begin(self, step: str) -> None:
+        with self._lock:
+            self._waiting, self._announced, self._step = "", False, step
+            self._timer = threading.Timer(PATIENCE, self._announce)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _announce(self) -> None:
+        with self._lock:
+            if not self._announced and self._timer:
+                self._announced = True
+                self.output.say(f"  {self._step} …")
+
+    def _tell(self, line: str) -> None:
+        self._announce()
+        self.output.say(line)
+
+    def _end(self, step: str, took: float) -> None:
+        with self._lock:
+            if self._timer:
+                self._timer.cancel()
+            self._timer = None
+            word = "  done:" if self._announced else " "
+            self.output.say(f"{word} {step}  {seconds(took)}")

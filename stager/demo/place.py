@@ -70,14 +70,21 @@ class Place:
         return [str(self.python), "-I", str(self.root / "production" / "service.py"), verb, str(self.file(service))]
 
 
-def make_place(root: Path) -> Place:
-    """Make the folder, readable to nobody else, and lay what ships with the package in it.
+def make_place(folder: Path, name: str) -> Place:
+    """Make a new folder of that name (numbered where there is one already) and lay in it what ships with the package.
 
     Raises:
         Refused: this is not Linux, or the engine or its model is not installed; nothing was made.
     """
     model = _needs()
-    root.mkdir(parents=True, mode=0o711)
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(100):
+        root = folder / (f"{name}-{number}" if number else name)
+        try:
+            root.mkdir(mode=0o711)
+        except FileExistsError:
+            continue
+        break
     for name in ("production", "markers", "ssh"):
         (root / name).mkdir(mode=0o700)
     shutil.copytree(PACKAGE / "release", root / "release", ignore=shutil.ignore_patterns("__pycache__"))

@@ -84,6 +84,7 @@ claims:
   - {{probe: overlap, claim: executing, min_samples: 100, parameters: {{streams: {{at_least: {SLOTS}}}}}}}
 together:
   - [overlap/generating, overlap/executing]
+max_age: 1d
 tolerate: {{failed: 0, error: 0, aborted: 0, inconclusive: 0}}
 """
 

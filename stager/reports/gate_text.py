@@ -22,7 +22,9 @@ def gate_text(answer: GateAnswer) -> RenderableType:
     parts: list[RenderableType] = [head]
     parts += [_line("✗", reason, "red") for reason in answer.reasons]
     if answer.evidence_used:
-        parts += [Text("rests on", style="dim"), Padding(_used(answer), (0, 0, 0, 2))]
+        runs = {used.run_id for used in answer.evidence_used}
+        where = visible(f"rests on run {runs.pop()}" if len(runs) == 1 else "rests on", "dim")
+        parts += [where, Padding(_used(answer), (0, 0, 0, 2))]
     if answer.notes:
         parts.append(Text("seen besides", style="dim"))
         parts += [_line("·", note, "yellow") for note in answer.notes]
@@ -39,13 +41,14 @@ def _line(mark: str, sentence: str, style: str) -> RenderableType:
 
 def _used(answer: GateAnswer) -> Table:
     grid = Table.grid(padding=(0, 2))
+    one_run = len({used.run_id for used in answer.evidence_used}) == 1  # named above, then
     for used in answer.evidence_used:
         signed = f"signed by {', '.join(used.signed_by)}" if used.signed_by else ""
         grid.add_row(
             f"{used.probe}/{used.claim}",
             f"n {used.sample_count}",
             f"attempt {used.attempt}",
-            f"run {used.run_id}",
+            "" if one_run else f"run {used.run_id}",
             ago(used.ended_at, answer.judged_at),
             short(used.sha256),
             signed,

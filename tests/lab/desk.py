@@ -105,7 +105,8 @@ class Desk:
         launch = ["/usr/bin/python3", "serve.py", "--host", "{bind}", "--port", "{port}", *slots]
         url = "http://127.0.0.1:8080/v1/chat/completions"
         production = {"services": ["llama.service"], "healthy": {"url": url, "within": "60s"}, "drain": None}
-        self.write(candidate={**engine, "launch": launch}, production=production)
+        probes = {"overlap": {"streams": 4, "max_tokens": 96, "prompt_words": 8}}  # little reading, much generating
+        self.write(candidate={**engine, "launch": launch}, production=production, probes=probes)
 
     def start(self, *words: str) -> subprocess.Popen[str]:
         """Start `stager`, and leave it running."""
