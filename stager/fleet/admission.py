@@ -12,10 +12,14 @@ from datetime import datetime, timedelta
 
 from stager.models.playbook import Playbook
 from stager.models.quantities import format_duration
+from stager.onhost.undo import MEMORY_PATIENCE
 
-#: Device memory may take this long to come back after the candidate's end (seconds; a bounded wait, see design.md).
-MEMORY_BACK = 60.0
-#: For the host's own steps on the way down and up, which no setting bounds (markers, unit stops and starts; seconds).
+#: Device memory may take this long to come back after the candidate's end: the host's own bounded wait (seconds).
+MEMORY_BACK = MEMORY_PATIENCE
+#: For the host's own steps, on the way down and again on the way up, which no setting bounds (seconds). On the way up:
+#: the guard's look (1 s), what a KILL may take (5 s) and systemd's word that the candidate's unit is gone (10 s), then
+#: markers and watchdogs. A stop on the way down that takes longer costs the candidate's time, not production's: the
+#: cap stays where it is.
 STEPS = 30.0
 
 

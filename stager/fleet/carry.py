@@ -18,7 +18,8 @@ from pydantic import ValidationError
 from stager.clock import Clock
 from stager.errors import UsageError
 from stager.fleet.jobs import load_job
-from stager.fleet.until import bounded_by
+from stager.fleet.until import bounded
+from stager.loading import LoadedPlaybook
 from stager.models.base import Model
 from stager.models.fleet import Job, Told
 from stager.models.texts import OneLine
@@ -68,9 +69,12 @@ def carry_out(order: Order, home: Path, clock: Clock, listen: Any, told: Any) ->
     """
     job = order.job
     loaded = load_job(job)
-    if job.until is not None:
-        loaded = bounded_by(loaded, job.until, clock.now())
-    run = Run(loaded, home, clock, listen, told, run_id=order.run_id)
+
+    def admit(loaded: LoadedPlaybook) -> LoadedPlaybook:
+        return bounded(loaded, job.until, clock.now()) if job.until else loaded
+
+    admit(loaded)
+    run = Run(loaded, home, clock, listen, told, run_id=order.run_id, admit=admit)
     outcome, record = run.carry_out()
     error = outcome.error
     if record is None and error is not None:

@@ -9,10 +9,11 @@ from pathlib import Path
 from stager.errors import InvalidFile, Refused, UsageError
 from stager.fleet.jobs import for_host, make_job
 from stager.fleet.waves import in_waves, lacking, names_of
-from stager.loading import LoadedPlaybook, load_playbook, read_text
+from stager.loading import LoadedPlaybook, read_text
 from stager.models.complaint import invalid
 from stager.models.fleet import FleetFile, Rollout
 from stager.models.source import Source
+from stager.run.playbooks import load_runnable
 
 
 def load_fleet(path: Path) -> FleetFile:
@@ -38,13 +39,13 @@ def submission(paths: Sequence[Path], batch: str, now: datetime) -> Rollout:
     """Return the jobs of what was submitted: one fleet file, or playbooks, which are one wave in the order given.
 
     Raises:
-        InvalidFile, Refused: what `rollout_of` and `load_playbook` raise.
+        InvalidFile, Refused: what `rollout_of` and `load_runnable` raise.
     """
     if len(paths) == 1 and is_fleet(paths[0]):
         return rollout_of(paths[0], batch, now)
     if fleets := [path for path in paths if is_fleet(path)]:
         raise UsageError(f"{fleets[0]} is a fleet file; submit it alone.")
-    jobs = tuple(make_job(load_playbook(path), batch, number, now) for number, path in enumerate(paths, 1))
+    jobs = tuple(make_job(load_runnable(path), batch, number, now) for number, path in enumerate(paths, 1))
     return Rollout(batch=batch, waves=(jobs,), stop_after=len(jobs))
 
 
@@ -62,7 +63,7 @@ def rollout_of(path: Path, batch: str, now: datetime) -> Rollout:
         why for p in fleet.place for host in names_of(fleet, p.on) if (why := lacking(fleet, host, p.needs))
     ]:
         raise Refused(reasons, next=f"edit {path}")
-    loaded = {name: load_playbook(path.absolute().parent / written) for name, written in fleet.candidates.items()}
+    loaded = {name: load_runnable(path.absolute().parent / written) for name, written in fleet.candidates.items()}
     hosts = names_of(fleet, [name for placement in fleet.place for name in placement.on])
     waves, number = [], 0
     for index, wave in enumerate(in_waves(hosts, names_of(fleet, fleet.waves.canary), fleet.waves)):

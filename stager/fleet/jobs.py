@@ -12,10 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from stager.errors import InvalidFile
-from stager.loading import LoadedPlaybook, load_playbook, read_text
+from stager.loading import LoadedPlaybook, read_text
 from stager.models.fleet import Job
 from stager.models.playbook import HostSpec, Playbook
 from stager.models.source import Source
+from stager.run.playbooks import load_runnable
 from stager.staging.release import read_release
 
 
@@ -80,7 +81,7 @@ def load_job(job: Job) -> LoadedPlaybook:
             f"Job {job.job_id}: {job.path} has been changed since it was submitted. Submit it again.",
             next=f"stager fleet submit {job.path}",
         )
-    loaded = _with_text(load_playbook(job.path), job.text)
+    loaded = _with_text(load_runnable(job.path), job.text)
     key = read_release(loaded.release, loaded.playbook.candidate.prepare).key if loaded.release else ""
     if key != job.release_key:
         raise InvalidFile(

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
 from stager.errors import Refused
 from stager.fleet.admission import Times, admit, times_of
-from stager.fleet.window import next_time
 from stager.loading import LoadedPlaybook
 from stager.models.playbook import Playbook
 from stager.probes.base import STOP_GRACE
@@ -29,28 +27,14 @@ def run_times(playbook: Playbook) -> Times:
     return times_of(playbook, limits)
 
 
-def bounded(loaded: LoadedPlaybook, until: str, now: datetime, zone: ZoneInfo) -> LoadedPlaybook:
-    """Return the playbook with a guard whose hard end leaves time to have production back before ``until``.
+def bounded(loaded: LoadedPlaybook, end: datetime, now: datetime) -> LoadedPlaybook:
+    """Return the playbook with a guard whose hard end leaves time to have production back before ``end``.
 
-    Args:
-        loaded: the playbook as it was read.
-        until: a time of day such as 06:00; the next one after ``now``.
-        now: the present (UTC).
-        zone: the time zone ``until`` is meant in.
+    The deadline counts from when the run is opened on the host, so this is asked right before.
 
     Raises:
         Refused: the worst case does not end before; nothing was stopped.
         InvalidFile: what `run_times` raises.
-        UsageError: ``until`` is no time of day.
-    """
-    return bounded_by(loaded, next_time(until, now, zone), now)
-
-
-def bounded_by(loaded: LoadedPlaybook, end: datetime, now: datetime) -> LoadedPlaybook:
-    """Do the same for a moment instead of a time of day.
-
-    Raises:
-        Refused, InvalidFile: as above.
     """
     admission = admit(now, end, run_times(loaded.playbook))
     if not admission.starts:

@@ -16,7 +16,7 @@ from tests.fleet.bench import Fleet, overlaps, spans, until
 from tests.fleet.postgres import Postgres
 from tests.lab.desk import Desk, changes
 from tests.lab.rig.machine import Machine
-from tests.lab.rig.production import lay
+from tests.lab.rig.production import lay, watchdog
 
 UNITS = ("prod.service", "watchdog.timer")
 
@@ -70,7 +70,7 @@ def test_killed_workers(
     """Three workers on PostgreSQL, one killed every few seconds: the journals of the hosts account for every job."""
     booted = machines(hosts)
     for machine in booted:
-        lay(machine)
+        lay(machine, watchdogs=watchdog(every=10))  # many hosts share this machine
     before = [machine.snapshot(UNITS) for machine in booted]
     desks = [Desk(tmp_path / f"desk{number}", machine) for number, machine in enumerate(booted)]
     paths = [path for each in zip(*(playbooks(desk, jobs // hosts) for desk in desks), strict=True) for path in each]
