@@ -7,7 +7,7 @@ import json
 import os
 from typing import Any, Dict
 
-from . import cgroups, clocks, closing, failpoints, fence, launch, lease, legs, locks, ports, undo
+from . import cgroups, clocks, closing, failpoints, fence, launch, lease, legs, locks, ports, restore, undo
 from .channel import Args, Channel, named
 from .faults import Fault, Held, Refused
 from .files import read_json, remove_tree
@@ -73,9 +73,11 @@ def open_run(channel: Channel, args: Args) -> Any:
 def strike_off(run: Run) -> None:
     """Close a run that is over and died before it was struck off, or that died before it had changed anything."""
     ledger = Ledger(run)
-    dead = not ledger.open() and not legs.guard_lives(run) and not lease.seconds_left(run)
-    if ledger.verdict() or dead:
+    untouched = all(change["undo"]["op"] == "tree.discard" for change, _ in ledger.open())
+    if ledger.verdict():
         closing.close(run)
+    elif untouched and not legs.guard_lives(run) and not lease.seconds_left(run):
+        restore.once(run, "it had died before it changed anything", "controller")
 
 
 def with_port(spec: Args) -> Args:
