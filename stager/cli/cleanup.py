@@ -15,7 +15,7 @@ from stager.evidence.records import Records
 from stager.models.playbook import HostSpec
 from stager.run.attached import end, host_of, with_end
 from stager.run.copies import keep_files
-from stager.run.patience import undisturbed
+from stager.staging.patience import undisturbed
 from stager.staging.cleanup import Ended
 from stager.staging.session import Session, open_session, owner_record
 

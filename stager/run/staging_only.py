@@ -7,10 +7,11 @@ from pathlib import Path
 
 from stager.evidence.records import Records
 from stager.loading import LoadedPlaybook
+from stager.models.evidence import HostFacts
 from stager.models.record import RunRecord
 from stager.run.copies import keep_files
 from stager.run.secrets import secrets_of
-from stager.staging.session import Listener, open_session
+from stager.staging.session import Listener, Session, open_session
 from stager.staging.stage import Staged, Staging
 
 
@@ -27,19 +28,31 @@ def stage_and_leave(
     """
     secrets = secrets_of(loaded.playbook)
     with open_session(loaded.playbook.host, listen) as session:
-        staged = Staging(loaded, session, now).stage(secrets, hold=hold)
-        record = RunRecord(
-            run_id=staged.run_id,
-            build_id=staged.build.build_id,
-            host=staged.host,
-            playbook=loaded.playbook.name,
-            started_at=now,
-            ended_at=None,
-            steps=tuple(session.steps),
-            evidence=(),
-            cleanup=None,
-            exit_code=None,
-        )
+
+        def begun(staging: Staging) -> None:
+            assert staging.host is not None
+            record = _record(loaded, staging.run_id, None, staging.host, now, session)
+            Records(home).save(record)
+            keep_files(home, staging.run_id, {"playbook.yaml": loaded.text})
+
+        staged = Staging(loaded, session, now, begun=begun).stage(secrets, hold=hold)
+        record = _record(loaded, staged.run_id, staged.build.build_id, staged.host, now, session)
         Records(home).save(record)
-        keep_files(home, staged.run_id, {"playbook.yaml": loaded.text})
         return staged, record, session.onhost.exchanges
+
+
+def _record(
+    loaded: LoadedPlaybook, run_id: str, build_id: str | None, host: HostFacts, now: datetime, session: Session
+) -> RunRecord:
+    return RunRecord(
+        run_id=run_id,
+        build_id=build_id,
+        host=host,
+        playbook=loaded.playbook.name,
+        started_at=now,
+        ended_at=None,
+        steps=tuple(session.steps),
+        evidence=(),
+        cleanup=None,
+        exit_code=None,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -23,11 +24,11 @@ from stager.probes.catalog import suite_digest
 from stager.run.baseline import Measured, kept, measure_production
 from stager.run.blame import as_ours, told_with_host
 from stager.run.copies import keep_files, placed_manifest
-from stager.run.patience import undisturbed
 from stager.run.secrets import secrets_of
 from stager.run.subject import subject_of, wanted_probes
 from stager.run.verify import Told, unproven, verify
 from stager.staging.cleanup import Ended, collect, restore
+from stager.staging.patience import undisturbed
 from stager.staging.session import Session, open_session, quiet
 from stager.staging.stage import Staged, StageFailed, Staging
 
@@ -92,6 +93,7 @@ class Run:
         self.listen = listen
         self.told = told
         self.store = Store(home)
+        self.staged = False
         self.outcome = Outcome(loaded.playbook.name, clock.now())
 
     def carry_out(self, *, baseline: Sequence[str] = ()) -> tuple[Outcome, RunRecord | None]:
@@ -110,6 +112,7 @@ class Run:
             try:
                 self.outcome.measured = measure_production(session, self.loaded, baseline)
                 staged = self._stage(session, secrets)
+                self.staged = staged is not None
                 if staged:
                     self._verify(session, staged, probes)
             except BaseException as error:  # noqa: BLE001 -- whatever it is, cleanup comes first
@@ -148,7 +151,8 @@ class Run:
 
     def _stage(self, session: Session, secrets: Mapping[str, str]) -> Staged | None:
         try:
-            staging = Staging(self.admit(self.loaded), session, self.clock.now(), run_id=self.run_id)
+            now = self.clock.now()
+            staging = Staging(self.admit(self.loaded), session, now, run_id=self.run_id, begun=self._begun)
             staged = staging.stage(secrets)
         except StageFailed as failure:
             self.outcome.run_id, self.outcome.build_id, self.outcome.host = (
@@ -159,6 +163,9 @@ class Run:
             self.outcome.ended = failure.ended
             self.outcome.errors.append(told_with_host(as_ours(failure.error), failure.ended, session.host.address))
             self._note_end(session, failure.ended)
+            if failure.ended:
+                with contextlib.suppress(StagerError):  # the journal stays on the host in any case
+                    self._keep_journal(session)
             return None
         self.outcome.run_id, self.outcome.build_id, self.outcome.host = (
             staged.run_id,
@@ -166,6 +173,14 @@ class Run:
             staged.host,
         )
         return staged
+
+    def _begun(self, staging: Staging) -> None:
+        """Keep what finds the run again, should this process not live to its end."""
+        self.outcome.run_id, self.outcome.host = staging.run_id, staging.host
+        record = self._record(staging.session)
+        assert record is not None
+        Records(self.home).save(record.model_copy(update={"exit_code": None, "ended_at": None}))
+        keep_files(self.home, staging.run_id, {"playbook.yaml": self.loaded.text})
 
     def _verify(self, session: Session, staged: Staged, probes: Mapping[str, Mapping[str, Any]]) -> None:
         subject = subject_of(self.loaded.playbook, staged)
@@ -192,12 +207,8 @@ class Run:
             self.outcome.errors.append(GateRefused("\n".join(answer.reasons), host_state=RESTORED, next=again))
 
     def _cleanup(self, session: Session) -> None:
-        if (
-            not self.outcome.run_id
-            or self.outcome.ended
-            or any(isinstance(e, ConnectionLost) for e in self.outcome.errors)
-        ):
-            return
+        if not self.staged or any(isinstance(error, ConnectionLost) for error in self.outcome.errors):
+            return  # what broke off while staging is put back already, as far as it can be from here
         try:
             with session.step("cleanup", changed=True):
                 self.outcome.ended = restore(session, self.outcome.run_id, "run over")

@@ -15,6 +15,14 @@ Spec = Mapping[str, Any]
 SPACE = 16 * 1024 * 1024
 #: Legs without which no run begins. Where boot is missing (neither systemd nor cron), that is said, not refused.
 NEEDED_LEGS = ("lease", "cap")
+#: How a person sees what a host's manager knows.
+LISTINGS = {
+    "systemd": "`systemctl list-units`",
+    "systemd-user": "`systemctl --user list-units`",
+    "supervisord": "`supervisorctl status`",
+    "podman": "`podman ps --all`",
+    "docker": "`docker ps --all`",
+}
 
 
 def refusals(spec: Spec, facts: Facts, *, tree_known: bool = True) -> list[str]:
@@ -55,7 +63,8 @@ def _units(spec: Spec, facts: Facts) -> Iterator[str]:
     names = [*spec["production"]["service_names"], *spec["production"]["watchdog_names"]]
     for name in names:
         if survey["units"][name].get("load") == "not-found" and survey["units"][name]["active"] == "inactive":
-            yield f"{name} is not known on this host; see `systemctl list-units` there, or take it out of the playbook."
+            listing = LISTINGS.get(spec["production"]["manager"], "what runs")
+            yield f"{name} is not known on this host; see {listing} there, or take it out of the playbook."
     for unit in survey["units"].values():
         yield from unit["problems"]
     for name, triggers in survey["triggers"].items():

@@ -5,17 +5,18 @@ Six request/answer exchanges without upload: open, look, prepare, take_down, lau
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from stager.errors import ConnectionLost, Refused, StagerError
+from stager.errors import ConnectionLost, Fenced, NotRestored, Refused
 from stager.loading import LoadedPlaybook
 from stager.models.base import digest
 from stager.models.build import BuildIdentity, Distribution, ModelFile, TreeEntry, identify
 from stager.models.evidence import HostFacts
 from stager.staging.cleanup import Ended, restore
+from stager.staging.patience import undisturbed
 from stager.staging.preflight import refusals
 from stager.staging.release import Release, read_release
 from stager.staging.runid import new_run_id
@@ -59,7 +60,8 @@ class StageFailed(Exception):
 class Staging:
     """One staging under way: what is known so far, so that a failure at any point can be told and undone.
 
-    ``run_id`` is given by whoever must know the run before the host does; otherwise it is made here.
+    ``run_id`` is given by whoever must know the run before the host does; otherwise it is made here. ``begun`` is called
+    once preflight has passed: whatever becomes of this controller then, somebody must find the run again.
     """
 
     def __init__(
@@ -70,10 +72,12 @@ class Staging:
         *,
         with_release: bool = True,
         run_id: str | None = None,
+        begun: Callable[[Staging], None] = lambda staging: None,
     ) -> None:
         self.loaded = loaded
         self.session = session
         self.begun = now
+        self.tell_begun = begun
         self.run_id = run_id or new_run_id(now)
         self.release: Release | None = (
             read_release(loaded.release, loaded.playbook.candidate.prepare) if loaded.release and with_release else None
@@ -145,6 +149,7 @@ class Staging:
         with session.step("preflight", changed=False):
             if reasons := refusals(self.spec, facts):
                 raise Refused(reasons, next=f"stager doctor {self.loaded.path}")
+        self.tell_begun(self)
         self.tree_whole = bool(facts.get("candidate", {}).get("tree_whole", True))
         survey = facts["survey"]
         return {"units": survey["units"], "along": survey["along"], "alone": survey["alone"]}
@@ -187,19 +192,31 @@ class Staging:
 
     def failed(self, error: BaseException) -> StageFailed:
         """Put the host back as it was, as far as we still can, and say how that ended."""
-        ended = None
-        opened = self.session.onhost.fence is not None
+        ended, opened = None, self.session.onhost.fence is not None
         if opened and not isinstance(error, ConnectionLost):
             try:
-                if self.changed:
-                    with self.session.step("restore", changed=True):
-                        ended = restore(self.session, self.run_id, f"staging failed: {_first_line(error)}")
-                else:
-                    self.session.call("release", "release", run_id=self.run_id, why=_first_line(error))
-            except StagerError as second:
-                error = second if isinstance(second, ConnectionLost) else error
+                with undisturbed():
+                    ended = self._put_back(_first_line(error))
+            except (ConnectionLost, Fenced) as second:
+                error = second
+            except BaseException as second:  # what became of the host is graver than why we wanted it back
+                error = self._unknown(error, second) if self.changed else error
         build_id = self.build.build_id if self.build else None
         return StageFailed(error, self.run_id if opened else "", self.host, build_id, ended)
+
+    def _put_back(self, why: str) -> Ended | None:
+        if not self.changed:
+            self.session.call("release", "release", run_id=self.run_id, why=why)
+            return None
+        with self.session.step("restore", changed=True):
+            return restore(self.session, self.run_id, f"staging failed: {why}")
+
+    def _unknown(self, first: BaseException, second: BaseException) -> NotRestored:
+        return NotRestored(
+            f"{_first_line(first)} Then the host's restore could not be followed: {_first_line(second)}",
+            host_state=f"not known; its guard restores by {self.session.onhost.restore_by} without us",
+            next=f"stager status {self.loaded.playbook.host.address}",
+        )
 
 
 def host_facts(address: str, host: Mapping[str, Any]) -> HostFacts:
