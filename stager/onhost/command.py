@@ -13,7 +13,10 @@ RUNS, DOES_NOT = 0, 3
 class Command(turned.Turned):
     """Services that know no more than how to be started, stopped and asked."""
 
+    heard = False
+
     def __init__(self, entries: Sequence[Dict[str, Any]]) -> None:
+        super().__init__()
         self.entries = {entry["name"]: entry for entry in entries}
 
     def state(self, name: str) -> State:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 
 from . import processes, turned
 from .turned import State
@@ -12,6 +12,7 @@ from .turned import State
 STATES = {
     "running": "active",
     "created": "inactive",
+    "initialized": "inactive",
     "configured": "inactive",
     "exited": "inactive",
     "stopped": "inactive",
@@ -27,18 +28,29 @@ class Containers(turned.Turned):
     """Containers of one engine."""
 
     def __init__(self, engine: str) -> None:
+        super().__init__()
         self.engine = engine
 
     def state(self, name: str) -> State:
-        """Inspect one container."""
+        """One container's state."""
+        return self.inspect(name)[0]
+
+    def inspect(self, name: str) -> Tuple[State, List[str]]:
+        """Inspect one container: its state, and what speaks against stopping it."""
         ran = processes.run([self.engine, "container", "inspect", "--", name], timeout=30)
         if not ran.ok:
             gone = "no such container" in ran.err.lower()
-            return turned.state("inactive" if gone else "unknown", load="not-found" if gone else "", words=ran.words())
+            now = turned.state("inactive" if gone else "unknown", load="not-found" if gone else "", words=ran.words())
+            return now, []
         try:
-            return told(json.loads(ran.out)[0])
+            document = json.loads(ran.out)[0]
+            return told(document), lasting(name, document)
         except (ValueError, LookupError, TypeError) as error:
-            return turned.state("unknown", words="its answer cannot be read: %s" % error)
+            return turned.state("unknown", words="its answer cannot be read: %s" % error), []
+
+    def complaints(self, name: str, now: State) -> List[str]:
+        """Besides what speaks against any service: a container that a stop would remove, or that another runs."""
+        return [*super().complaints(name, now), *(self.inspect(name)[1] if now["active"] == "active" else [])]
 
     def argv(self, verb: str, name: str) -> List[str]:
         """Start or stop one container."""
@@ -50,3 +62,15 @@ def told(document: Dict[str, Any]) -> State:
     status = str(document["State"]["Status"]).lower()
     invocation = "%s:%s" % (document["Id"], document["State"].get("StartedAt", ""))
     return turned.state(STATES.get(status, "unknown"), sub=status, invocation=invocation, words=status)
+
+
+def lasting(name: str, document: Dict[str, Any]) -> List[str]:
+    """Why a container would not outlive its stop, or come back by another hand; empty when neither."""
+    host, config = document.get("HostConfig") or {}, document.get("Config") or {}
+    unit = (config.get("Labels") or {}).get("PODMAN_SYSTEMD_UNIT")
+    why = []
+    if host.get("AutoRemove"):
+        why.append("%s was made with --rm: a stop removes it, and it could not be started again" % name)
+    if unit:
+        why.append("%s is run by the unit %s: name that, with `manager: systemd` or `systemd-user`" % (name, unit))
+    return why

@@ -60,6 +60,8 @@ def survey(production: Dict[str, Any], names: List[str]) -> Dict[str, Any]:
     """The units, or why they cannot be asked for."""
     if production["manager"] == "systemd" and not systemd.is_pid_one():
         return {"error": "production.manager is systemd, and systemd does not run this host"}
+    if production["manager"] == "systemd-user" and systemd.no_user_manager():
+        return {"error": systemd.no_user_manager()}
     try:
         return services_of(production).survey(names)
     except OSError as error:

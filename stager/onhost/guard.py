@@ -16,14 +16,15 @@ from typing import Any, Dict, List, Optional, Tuple
 from . import clocks, fence, lease, legs, locks, ports, processes, restore
 from .candidate import Candidate
 from .closing import close
-from .faults import Fault
+from .faults import Fault, Held
 from .files import read_json, write_json
 from .launch import by_unit
 from .ledger import Ledger
 from .services import services_of
 from .state import Index, Run
-from .systemd import is_pid_one, state_of_system
+from .systemd import is_pid_one, state_of_system, wait_for_user_manager
 
+BOOT_PATIENCE = 60.0  # seconds that cron's start may come before the user's own manager
 LOOK_S = 1.0  # seconds between two looks at what others may have changed
 
 
@@ -41,6 +42,8 @@ def main(run: Run) -> int:
         )  # both ways: no end of file when a writer leaves
         write_json(run.at("guard.json"), {"process": processes.me(), "fence": number})
     except (Fault, OSError) as error:
+        if not (isinstance(error, Held)):
+            Index().remove(run.run_id)
         document = (
             error.document()
             if isinstance(error, Fault)
@@ -194,6 +197,9 @@ def boot(run: Run) -> int:
     if unopened(run):
         close(run)
         return 0
-    if not Ledger(run).same_boot():
+    ledger = Ledger(run)
+    if not ledger.same_boot():
+        if ledger.spec["production"]["manager"] == "systemd-user":
+            wait_for_user_manager(BOOT_PATIENCE)
         restore.until_done(run, "the host was rebooted", "boot")
     return 0

@@ -6,6 +6,7 @@ Boot id, pid and start time together name one process, a pid alone names whoever
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import os
 import signal
@@ -15,6 +16,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Set
 from . import clocks
 
 Identity = Dict[str, Any]
+PR_SET_PDEATHSIG = 1
 
 
 def stat_fields(pid: int) -> Optional[List[str]]:
@@ -168,9 +170,17 @@ def environment() -> Dict[str, str]:
         for key in ("PATH", "HOME", "USER", "LOGNAME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME")
         if key in os.environ
     }
+    runtime = "/run/user/%d" % os.geteuid()  # where pam_systemd or cron did not say so
+    if os.path.isdir(runtime):
+        kept.setdefault("XDG_RUNTIME_DIR", runtime)
     kept.setdefault("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
     kept.update(LC_ALL="C", SYSTEMD_PAGER="", SYSTEMD_COLORS="0", SYSTEMD_LOG_LEVEL="warning")
     return kept
+
+
+def die_with_parent() -> None:
+    """In a new child: end with the process that started it, so that no command of ours acts after we are gone."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 class Ran:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pwd
+import signal
 import subprocess
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
@@ -10,6 +12,7 @@ from . import clocks, processes, systemd
 
 State = Dict[str, Any]
 WANTED = {"start": ("active",), "stop": ("inactive", "failed")}
+EVERY = 3 * clocks.SECOND  # between two cheap looks: asking these kinds costs a process each
 
 
 def state(active: str, load: str = "loaded", sub: str = "", invocation: str = "", words: str = "") -> State:
@@ -28,6 +31,11 @@ def state(active: str, load: str = "loaded", sub: str = "", invocation: str = ""
 
 class Turned:
     """The common part; a kind adds ``state``, ``argv`` and what speaks against a service."""
+
+    heard = True  # whether its commands end without leaving anything that would go on writing to their output
+
+    def __init__(self) -> None:
+        self.seen: Dict[str, Tuple[int, bool]] = {}
 
     def state(self, name: str) -> State:
         """The recorded state of one service; ``unknown`` where its answer is none."""
@@ -59,46 +67,102 @@ class Turned:
 
     def stop(self, names: Sequence[str], timeout: float) -> Dict[str, str]:
         """Stop each in turn and read back; returns those that did not obey."""
-        return {name: why for name in names for why in [self.turn(name, "stop", timeout)] if why}
+        return self.turn_all(names, "stop", timeout)
 
     def start(self, names: Sequence[str], timeout: float, alone: bool = False) -> Dict[str, str]:
         """Start each in turn, in a session (under systemd: a scope) of its own, and read back."""
-        return {name: why for name in names for why in [self.turn(name, "start", timeout)] if why}
+        return self.turn_all(names, "start", timeout)
+
+    def turn_all(self, names: Sequence[str], verb: str, timeout: float) -> Dict[str, str]:
+        """Turn each within one time for all; one that comes late still gets a second."""
+        end = clocks.boottime_ns() + int(timeout * clocks.SECOND)
+        found = {name: self.turn(name, verb, max(1.0, (end - clocks.boottime_ns()) / clocks.SECOND)) for name in names}
+        return {name: why for name, why in found.items() if why}
 
     def turn(self, name: str, verb: str, timeout: float) -> str:
-        """One command, then ask until the state is the wanted one; empty when it is."""
+        """One command, then ask until the state is the wanted one; empty when it is.
+
+        What is still on its way up when the time is over has obeyed, as under systemd; whether it works is for the
+        health check to say.
+        """
         end = clocks.boottime_ns() + int(timeout * clocks.SECOND)
         try:
-            code, words = detached(self.argv(verb, name), timeout, "stager-production" if verb == "start" else "")
+            code, words = detached(self.argv(verb, name), timeout, alone=verb == "start", heard=self.heard)
         except OSError as error:
             return "%s of %s: %s" % (verb, name, error)
         while True:
-            active = self.state(name)["active"]
-            if active in WANTED[verb]:
+            now = self.state(name)
+            over = clocks.boottime_ns() > end
+            if now["active"] in WANTED[verb] or (over and verb == "start" and now["active"] == "activating"):
                 return ""
-            if clocks.boottime_ns() > end or code not in (0, None):
-                return "%s of %s left it %s: %s" % (verb, name, active, words)
+            if over or code not in (0, None):
+                return "%s of %s (%s) left it %s: %s" % (verb, name, words, now["active"], now["words"])
             clocks.pause(0.05)
 
     def running(self, record: State) -> bool:
-        """Whether the service seems to run."""
-        return bool(self.state(record["name"])["active"] == "active")
+        """Whether the service seems to run; asked anew every few seconds."""
+        name, now = record["name"], clocks.boottime_ns()
+        if name not in self.seen or now - self.seen[name][0] >= EVERY:
+            self.seen[name] = (now, self.state(name)["active"] == "active")
+        return self.seen[name][1]
 
 
-def detached(argv: List[str], timeout: float, scope: str) -> Tuple[Optional[int], str]:
-    """Run a command so that what it leaves running is no part of us: in a session, under systemd a scope, of its own.
+def detached(argv: List[str], timeout: float, alone: bool, heard: bool) -> Tuple[Optional[int], str]:
+    """Run a command in a session of its own; ``alone``, where root runs it under systemd, also in a scope of its own.
 
-    Its output goes to /dev/null: a daemon it leaves behind would otherwise hold a pipe of ours for ever.
+    So what it leaves running is no part of us, and does not end with us. Output that is ``heard`` is only kept in
+    memory, never in a pipe that a daemon left behind would hold for ever; otherwise it goes to /dev/null.
+
+    Raises:
+        OSError: it could not be started.
     """
-    if scope and systemd.is_pid_one() and os.geteuid() == 0:
-        unit = "--unit=%s-%d" % (scope, clocks.boottime_ns())
-        argv = ["systemd-run", "--scope", "--quiet", "--collect", unit, "--", *argv]
-    null = subprocess.DEVNULL
-    child = subprocess.Popen(
-        argv, stdin=null, stdout=null, stderr=null, env=processes.environment(), start_new_session=True
-    )
+    if alone and systemd.is_pid_one() and os.geteuid() == 0:
+        unit = "--unit=production-%d" % clocks.boottime_ns()
+        told = "--description=Production, put back by stager: %s" % argv[0]
+        argv = ["systemd-run", "--scope", "--quiet", "--collect", unit, told, "--", *argv]
+    said = os.memfd_create("said") if heard else os.open(os.devnull, os.O_WRONLY)
+    with os.fdopen(said, "w+b" if heard else "wb") as out:
+        child = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            env=login_environment(),
+            cwd=home(),
+            start_new_session=True,
+            preexec_fn=forget_ourselves,
+        )
+        try:
+            code: Optional[int] = child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None, "did not end in time"
+        words = os.pread(out.fileno(), 2000, 0).decode("utf-8", "replace").strip() if heard else ""
+        return code, "; ".join(["exit status %d" % child.returncode, *words.splitlines()[-1:]])
+
+
+def forget_ourselves() -> None:
+    """In the new process: what is ours and would stay with production, as a guard's shield from the OOM killer."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
-        code = child.wait(timeout)
-        return code, "exit status %d" % code
-    except subprocess.TimeoutExpired:
-        return None, "did not end in time"
+        fd = os.open("/proc/self/oom_score_adj", os.O_RDWR)
+    except OSError:
+        return
+    try:
+        if int(os.read(fd, 16)) < 0:
+            os.write(fd, b"0")
+    finally:
+        os.close(fd)
+
+
+def home() -> str:
+    """The home folder of whoever we are, where it is there."""
+    folder = pwd.getpwuid(os.geteuid()).pw_dir
+    return folder if os.path.isdir(folder) else "/"
+
+
+def login_environment() -> Dict[str, str]:
+    """What production would have of a login: none of what makes our own commands' output readable to us."""
+    ours = ("LC_ALL", "SYSTEMD_")
+    kept = {key: value for key, value in processes.environment().items() if not key.startswith(ours)}
+    kept.update({key: os.environ[key] for key in ("LANG", "TZ") if key in os.environ})
+    return dict({"HOME": home()}, **kept)
