@@ -1,11 +1,17 @@
-"""The boot leg where there is no systemd: one ``@reboot`` line in our own crontab, present only while a run is open."""
+"""The boot leg where there is no systemd: one ``@reboot`` line in our own crontab, present only while a run is open.
+
+A crontab is somebody's work: it is read once, as bytes, and written back only after a read that succeeded.
+"""
 
 from __future__ import annotations
 
+import os
 import shlex
-from typing import List
+from typing import List, Optional, Tuple
 
 from . import processes
+
+EMPTY = "no crontab"  # how every cron says that there is none
 
 
 def tag(run_id: str) -> str:
@@ -25,32 +31,59 @@ def daemon_runs() -> bool:
     return False
 
 
-def lines() -> List[str]:
-    """Our crontab as it stands."""
+def read() -> Tuple[Optional[List[bytes]], str]:
+    """Our crontab's lines as they stand, or None and why it could not be read (which never means that it is empty)."""
     ran = processes.run(["crontab", "-l"])
-    return ran.out.splitlines() if ran.ok else []
+    if ran.ok:
+        lines = ran.raw.split(b"\n")  # nothing but a newline ends a line here
+        return lines if lines[-1] else lines[:-1], ""
+    return ([], "") if EMPTY in ran.err.lower() else (None, ran.words())
+
+
+def install(lines: List[bytes]) -> str:
+    """Make these the crontab; returns why that failed."""
+    ran = processes.run(["crontab", "-"], stdin=b"".join(line + b"\n" for line in lines))
+    return "" if ran.ok else "crontab: %s" % ran.words()
+
+
+def ours(line: bytes, run_id: str) -> bool:
+    """Whether a line is the run's."""
+    return line.endswith(os.fsencode(tag(run_id)))
 
 
 def has(run_id: str) -> bool:
     """Whether the run's line is there."""
-    return any(line.endswith(tag(run_id)) for line in lines())
+    return any(ours(line, run_id) for line in read()[0] or ())
+
+
+def entry(run_id: str, argv: List[str]) -> bytes:
+    """The run's line; cron takes a bare percent sign for the end of the command."""
+    words = " ".join(shlex.quote(word) for word in argv).replace("%", "\\%")
+    return os.fsencode("@reboot %s %s" % (words, tag(run_id)))
 
 
 def add(run_id: str, argv: List[str]) -> str:
     """Add the run's line; returns why it could not be added."""
     if not daemon_runs():
         return "there is neither systemd nor a cron daemon"
-    line = "@reboot %s %s" % (" ".join(shlex.quote(word) for word in argv), tag(run_id))
-    ran = processes.run(["crontab", "-"], stdin="\n".join([*lines(), line]) + "\n")
-    return "" if ran.ok and has(run_id) else "crontab: %s" % ran.words()
+    lines, why = read()
+    if lines is None:
+        return "the crontab cannot be read, so it is left alone: %s" % why
+    line = entry(run_id, argv)
+    if b"\n" in line:
+        return "a path with a line break cannot stand in a crontab"
+    wanted = [*(other for other in lines if not ours(other, run_id)), line]
+    why = install(wanted)
+    return why or ("" if has(run_id) else "crontab: the line is not there after it was added")
 
 
 def remove(run_id: str) -> None:
     """Take the run's line out again; every other line stays as it is."""
-    if not has(run_id):
+    lines, _ = read()
+    if lines is None or not any(ours(line, run_id) for line in lines):
         return
-    left = [line for line in lines() if not line.endswith(tag(run_id))]
+    left = [line for line in lines if not ours(line, run_id)]
     if left:
-        processes.run(["crontab", "-"], stdin="\n".join(left) + "\n")
+        install(left)
     else:
         processes.run(["crontab", "-r"])

@@ -56,7 +56,7 @@ def open_pidfd(identity: Identity) -> Optional[int]:
     """A descriptor that means this process and no other; None when it is gone or the kernel has none (before 5.3)."""
     try:
         fd = os.pidfd_open(int(identity["pid"]))
-    except OSError:
+    except (OSError, AttributeError):  # some builds of Python lack what their kernel has
         return None
     if alive(identity):  # looked at after opening: the descriptor cannot be a later process of the same number
         return fd
@@ -66,7 +66,7 @@ def open_pidfd(identity: Identity) -> Optional[int]:
 
 def send(identity: Identity, signum: int) -> bool:
     """Signal exactly this process; False when it is gone."""
-    fd = open_pidfd(identity)
+    fd = open_pidfd(identity) if hasattr(signal, "pidfd_send_signal") else None
     if fd is None:
         if not alive(identity) or pidfds_work():
             return False
@@ -86,6 +86,8 @@ def send(identity: Identity, signum: int) -> bool:
 
 def pidfds_work() -> bool:
     """Whether this kernel and this Python have pidfds."""
+    if not hasattr(signal, "pidfd_send_signal"):
+        return False
     try:
         os.close(os.pidfd_open(os.getpid()))
         return True
@@ -186,11 +188,12 @@ def die_with_parent() -> None:
 class Ran:
     """How a command of ours ended.
 
-    ``code`` is None when its time was over (the client was ended, what it asked for may go on).
+    ``code`` is None when its time was over (the client was ended, what it asked for may go on); ``raw`` is its
+    standard output byte for byte.
     """
 
-    def __init__(self, argv: Sequence[str], code: Optional[int], out: str, err: str) -> None:
-        self.argv, self.code, self.out, self.err = tuple(argv), code, out, err
+    def __init__(self, argv: Sequence[str], code: Optional[int], out: str, err: str, raw: bytes = b"") -> None:
+        self.argv, self.code, self.out, self.err, self.raw = tuple(argv), code, out, err, raw
 
     @property
     def ok(self) -> bool:
@@ -204,7 +207,7 @@ class Ran:
         return (self.err or self.out).strip() or "%s ended with status %s" % (" ".join(self.argv[:3]), self.code)
 
 
-def run(argv: Sequence[str], timeout: float = 30.0, stdin: str = "") -> Ran:
+def run(argv: Sequence[str], timeout: float = 30.0, stdin: bytes = b"") -> Ran:
     """Run a command to its end, with no terminal and a time limit; a missing program is status 127."""
     try:
         done = subprocess.run(
@@ -213,15 +216,14 @@ def run(argv: Sequence[str], timeout: float = 30.0, stdin: str = "") -> Ran:
             capture_output=True,
             timeout=timeout,
             env=environment(),
-            encoding="utf-8",
-            errors="replace",
             check=False,
         )
     except subprocess.TimeoutExpired:
         return Ran(argv, None, "", "")
     except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
         return Ran(argv, 127, "", "%s: %s" % (argv[0], error.strerror))
-    return Ran(argv, done.returncode, done.stdout, done.stderr)
+    out, err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+    return Ran(argv, done.returncode, out, err, done.stdout)
 
 
 def found(program: str) -> bool:
