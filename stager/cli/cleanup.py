@@ -15,8 +15,8 @@ from stager.evidence.records import Records
 from stager.models.playbook import HostSpec
 from stager.run.attached import end, host_of, with_end
 from stager.run.copies import keep_files
-from stager.staging.patience import undisturbed
 from stager.staging.cleanup import Ended
+from stager.staging.patience import undisturbed
 from stager.staging.session import Session, open_session, owner_record
 
 
@@ -89,12 +89,14 @@ def mine(session: Session, spec: HostSpec, run: str | None, take_over: bool) -> 
             continue
         if entry["state"] in ("released", "never begun"):
             continue
-        holder = (entry.get("holder") or {}).get("holder", entry.get("holder"))
-        alive = entry.get("lease_seconds_left", 1) > 0
+        held_by = entry.get("holder")
+        holder = held_by.get("holder") if isinstance(held_by, dict) else held_by
+        left = entry.get("lease_seconds_left")  # not known of another user's run
+        alive = left is None or left > 0
         if holder != me and alive and not (take_over and run == entry["run_id"]):
             if run:
                 raise HostHeld(
-                    f"Run {entry['run_id']} is {holder}'s and its lease goes on for {entry['lease_seconds_left']:g}s.",
+                    f"Run {entry['run_id']} is {holder}'s and it goes on{f' for {left:g}s' if left else ''}.",
                     next=f"stager cleanup {entry['run_id']} --host {spec.address} --take-over",
                 )
             continue

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
+import io
 import json
+import time
 import urllib.error
 import urllib.request
 from typing import Any, Callable, Dict, List, Optional, Tuple
@@ -10,16 +13,84 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from . import clocks
 
 MAX_BODY = 1 << 20
-OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy variable must never stand in between
+
+
+class Timed(io.RawIOBase):
+    """What comes over a connection, until one time for all of it is over: a socket's own limit is for each read."""
+
+    def __init__(self, sock: Any, inner: Any) -> None:
+        self.sock, self.inner = sock, inner
+        self.end = time.monotonic() + (sock.gettimeout() or 0.0)
+
+    def readable(self) -> bool:
+        """It is read, and nothing else."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what is there, waiting no longer than the time that is left.
+
+        Raises:
+            TimeoutError: it is over (before Python 3.10: socket.timeout; both are OSError).
+        """
+        left = self.end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out in the middle of an answer")
+        self.sock.settimeout(left)
+        return int(self.inner.readinto1(buffer))  # one read: more would wait for a full buffer
+
+    def close(self) -> None:
+        """Let the connection go."""
+        self.inner.close()
+        super().close()
+
+
+class Answer(http.client.HTTPResponse):
+    """An answer that is read, from its first line on, within one time."""
+
+    def __init__(self, sock: Any, *args: Any, **options: Any) -> None:
+        super().__init__(sock, *args, **options)
+        self.fp = io.BufferedReader(Timed(sock, self.fp))
+
+
+class Plain(http.client.HTTPConnection):
+    """A connection with such answers."""
+
+    response_class = Answer
+
+
+class Encrypted(http.client.HTTPSConnection):
+    """The same over TLS."""
+
+    response_class = Answer
+
+
+class PlainAnswers(urllib.request.HTTPHandler):
+    """How http is opened."""
+
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        """Open with one time for the whole answer."""
+        return self.do_open(Plain, req)
+
+
+class EncryptedAnswers(urllib.request.HTTPSHandler):
+    """How https is opened."""
+
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        """Open with one time for the whole answer."""
+        return self.do_open(Encrypted, req)
+
+
+#: No proxies: a proxy variable must never stand in between.
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), PlainAnswers, EncryptedAnswers)
 
 
 def fetch(
     url: str, body: Optional[Dict[str, Any]] = None, headers: Optional[Dict[str, str]] = None, timeout: float = 10.0
 ) -> bytes:
-    """GET, or POST JSON; at most 1 MiB of the answer.
+    """GET, or POST JSON; at most 1 MiB of the answer, all of it within ``timeout`` seconds of its request.
 
     Raises:
-        OSError: no answer, or a status of 400 and over (the message holds the start of its text).
+        OSError: no whole HTTP answer in time, or a status of 400 and over (the message holds the start of its text).
     """
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(
@@ -27,13 +98,25 @@ def fetch(
     )
     try:
         with OPENER.open(request, timeout=timeout) as answer:
-            return bytes(answer.read(MAX_BODY))
+            data = bytes(answer.read(MAX_BODY))
+            if answer.length and len(data) < MAX_BODY:
+                raise OSError("the answer was cut off after %d bytes" % len(data))
+            return data
     except urllib.error.HTTPError as error:
-        raise OSError("status %d: %s" % (error.code, error.read(300).decode("utf-8", "replace"))) from None
+        raise OSError("status %d: %s" % (error.code, start_of(error))) from None
     except urllib.error.URLError as error:
         raise OSError(str(error.reason)) from None
-    except ValueError as error:
-        raise OSError("not an HTTP answer: %s" % error) from None
+    except (ValueError, http.client.HTTPException) as error:
+        raise OSError("not an HTTP answer: %s %s" % (type(error).__name__, error)) from None
+
+
+def start_of(error: urllib.error.HTTPError) -> str:
+    """The start of the text that came with a refusal, as far as it came."""
+    with error:
+        try:
+            return error.read(300).decode("utf-8", "replace")
+        except (OSError, http.client.HTTPException):
+            return "its text did not come"
 
 
 def pointed(document: Any, pointer: str) -> Any:

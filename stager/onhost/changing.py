@@ -24,6 +24,7 @@ def lay(channel: Channel, run: Run, number: int, args: Args) -> Any:
             tree.begin()
             ledger.write("done", "tree.lay", of=intent["seq"])
     for entry in args.get("files", ()):
+        fence.check(run, number)
         tree.put(
             entry["path"],
             entry.get("data", ""),
@@ -41,13 +42,24 @@ def prepare(channel: Channel, run: Run, number: int, args: Args) -> Any:
     """
     spec = Ledger(run).spec["candidate"]
     tree = Tree(channel.state, spec["tree"]) if spec["tree"] else None
+
+    def go_on() -> None:
+        channel.pulse()
+        fence.check(run, number)
+
     if tree and not tree.whole():
         tree.check(args["manifest"])
         home = run.at("prepare-home")
         tree.prepare(
-            spec.get("prepare", ()), run.at("prepare.log"), home, launch_uid(spec), float(args.get("timeout", 1800))
+            spec.get("prepare", ()),
+            run.at("prepare.log"),
+            home,
+            launch_uid(spec),
+            go_on,
+            float(args.get("timeout", 1800)),
         )
-        tree.finish()
+        with change(run, number):
+            tree.finish()
         remove_tree(home)
     if tree:
         prune(channel.state, [spec["tree"], *promotions.trees(channel.state)])
@@ -81,7 +93,7 @@ def arm_and_take_down(channel: Channel, run: Run, number: int, args: Args) -> An
     if missing:
         raise Refused(*missing)
     channel.say("armed", legs=armed)
-    return dict(takedown.take_down(run, number, args["survey"], channel.say), legs=armed)
+    return dict(takedown.take_down(run, number, channel.say), legs=armed)
 
 
 def start_candidate(channel: Channel, run: Run, number: int, args: Args) -> Any:
@@ -102,12 +114,16 @@ def start_candidate(channel: Channel, run: Run, number: int, args: Args) -> Any:
 def hold(channel: Channel, run: Run, number: int, args: Args) -> Any:
     """Keep the run for so long from now, whether or not anybody is connected.
 
+    ``at_most`` shortens what would be longer than the run has; ``restore_in`` says what it came to.
+
     Raises:
-        Refused: longer than its deadline or the candidate's runtime.
+        Refused: longer than what is left until the run's deadline.
     """
     record = lease.read(run) or {}
     seconds = float(args["seconds"])
     room = (int(record.get("cap", 0)) - clocks.boottime_ns()) / clocks.SECOND
+    if seconds > room and args.get("at_most"):
+        seconds = room
     if seconds > room:
         raise Refused("a hold of %gs is longer than what is left until the run's deadline (%.0fs)" % (seconds, room))
     with change(run, number) as ledger:

@@ -19,6 +19,9 @@ class Channel(Protocol):
     def say(self, event: str, **fields: Any) -> None:
         """Send an event."""
 
+    def pulse(self) -> None:
+        """Raise where the verb must not go on: nobody listens any more, or the host is wanted back."""
+
     def take(self, run: Run, number: int) -> None:
         """Speak for a run from now on."""
 

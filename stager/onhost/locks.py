@@ -137,4 +137,13 @@ def end_holder(run: Run) -> None:
     """SIGKILL the process that holds the change lock, if its time is over."""
     holder = read_record(run.at("change.holder"))
     if holder and holder.get("pid") != os.getpid() and clocks.boottime_ns() > int(holder.get("until", 0)):
-        processes.send({key: holder[key] for key in ("pid", "start", "boot_id")}, signal.SIGKILL)
+        identity = {key: holder[key] for key in ("pid", "start", "boot_id")}
+        if not processes.send(identity, signal.SIGSTOP):
+            return
+        for pid in processes.descendants(
+            int(identity["pid"])
+        ):  # a client it left behind must not act after the restore
+            below = processes.identify(pid)
+            if below:
+                processes.send(below, signal.SIGKILL)
+        processes.send(identity, signal.SIGKILL)

@@ -119,6 +119,7 @@ def tail(path: str) -> str:
 
 def forget(run: Run) -> None:
     """Remove the folder of a run that never began."""
+    Index().remove(run.run_id)
     with contextlib.suppress(OSError):  # a folder that cannot be removed could not be written either
         remove_tree(run.folder)
 

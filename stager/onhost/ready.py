@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict
 
 from . import answers, clocks, ports
 from .candidate import Candidate
-from .faults import CandidateFailed
+from .faults import CandidateFailed, Fenced
 from .ledger import Ledger
 
 Say = Callable[..., None]
@@ -26,13 +26,16 @@ def wait(ledger: Ledger, candidate: Candidate, say: Say) -> Dict[str, Any]:
     while True:
         seconds = (clocks.boottime_ns() - start) / clocks.SECOND
         if not candidate.lives():
+            ended = ledger.refresh().journal.last("note", "restore")
+            if ended and not str(ended["reason"]).startswith("candidate died"):
+                raise Fenced("The run was ended on the host while the candidate loaded: %s." % ended["reason"])
             raise failed(ledger, "The candidate ended after %.1f s: %s." % (seconds, candidate.epitaph()))
         taken = bool(ports.listening(port))  # looked at first: a listener of ours that comes between is no stranger
         pids = candidate.pids()
         own = ports.listened_by(pids)
         if own & set(production["ports"]):
             raise failed(ledger, "The candidate listens on production's port %d." % min(own & set(production["ports"])))
-        if port in own:
+        if port in own and ports.listening(port) <= ports.inodes_of(pids):
             if ports.any_address(port) and spec["bind"].startswith("127."):
                 raise failed(
                     ledger,
@@ -44,7 +47,7 @@ def wait(ledger: Ledger, candidate: Candidate, say: Say) -> Dict[str, Any]:
             )
             if not last:
                 return {"seconds": round(seconds, 3), "pids": sorted(pids)}
-        elif taken and ports.listening(port):
+        elif taken and ports.listening(port) - ports.inodes_of(candidate.pids()):
             raise failed(ledger, "Port %d is answered by another process than the candidate." % port)
         elif own:
             last = "it listens on port %s, not on %d" % (", ".join(map(str, sorted(own))), port)

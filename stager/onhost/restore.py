@@ -10,9 +10,11 @@ rest; verify.
 from __future__ import annotations
 
 import contextlib
+import sys
+import traceback
 from typing import Any, Dict, List, Optional
 
-from . import answers, clocks, closing, decide, fence, markers, notify, promotions, switch, undo
+from . import answers, clocks, closing, decide, fence, markers, notify, promotions, switch, systemd, undo
 from .candidate import Candidate
 from .journal import Record
 from .ledger import Ledger
@@ -21,36 +23,84 @@ from .services import Services, names_of, services_of
 from .state import Run
 from .undo import Outcome, Pair
 
+TRIES = 20  # patient passes, 0.3 s to 5 s apart: about 80 s in which the host may come back to its senses
 UNIT_TIMEOUT = 120.0  # seconds for systemd to say that a start is done, where health has no longer time
 
 
+class ShuttingDown(Exception):
+    """The host goes down: what is left is the boot leg's, which runs the same restore."""
+
+
 def until_done(run: Run, reason: str, by: str) -> Record:
-    """Restore, and where a foreign marker holds production down, wait for it to go and go on."""
-    told = False
+    """Restore, whatever it takes.
+
+    Where a foreign marker holds production down, wait for it to go and go on. Where the host cannot be asked (a manager
+    that re-executes itself, a program that breaks), try again, for a minute and more, before giving a verdict on it.
+
+    Raises:
+        SystemExit: the host is shutting down.
+    """
+    told, tries = False, 0
     while True:
-        verdict = once(run, reason, by)
+        try:
+            verdict = once(run, reason, by, patient=tries < TRIES)
+        except ShuttingDown:
+            sys.exit(0)
+        except Exception as error:  # nothing may end a restore but its verdict
+            traceback.print_exc()
+            if tries > 2 * TRIES:
+                raise
+            note_trouble(run, error)
+            tries += 1
+            clocks.pause(min(5.0, 0.3 * tries))
+            continue
         if verdict["step"] != "held":
             return verdict
         if not told and by != "controller":
             notify.tell(Ledger(run).spec, closing.message(run.run_id, verdict))
             told = True
-        spec = Ledger(run).spec
-        while foreign(spec, {}):
-            clocks.pause(0.2)
+        wait_for_foreign(Ledger(run).spec)
 
 
-def once(run: Run, reason: str, by: str) -> Record:
-    """One pass of the restore. The verdict's step is one of ``ledger.FINAL``, or ``held``."""
+def wait_for_foreign(spec: Dict[str, Any]) -> None:
+    """Wait until no foreign marker is in the way; a shutdown is not held up by it."""
+    looks = 0
+    while foreign(spec, {}):
+        clocks.pause(0.2)
+        looks += 1
+        if looks % 10 == 0 and going_down():
+            sys.exit(0)
+
+
+def going_down() -> bool:
+    """Whether systemd is shutting this host down: it refuses starts then, and no verdict would be true."""
+    return systemd.is_pid_one() and systemd.state_of_system() == "stopping"
+
+
+def note_trouble(run: Run, error: Exception) -> None:
+    """Put on record that a pass of the restore broke, so that the next one's reader knows."""
+    with contextlib.suppress(Exception), change_lock(run, patience=5.0):
+        Ledger(run, fearless=True).write("note", "restore.broke", why="%s: %s" % (type(error).__name__, error))
+
+
+def once(run: Run, reason: str, by: str, patient: bool = False) -> Record:
+    """One pass of the restore. The verdict's step is one of ``ledger.FINAL``, or ``held``.
+
+    ``patient``: what cannot be asked for now is raised, to be tried again, and not judged.
+
+    Raises:
+        ShuttingDown: the host goes down, and production could not be brought back before.
+    """
     with change_lock(run, usurp=True) as hold:
         ledger = Ledger(run, fearless=True)
         known = ledger.verdict()
-        if known and not (known["step"] == "NOT restored" and by == "controller"):  # a person may try again
+        if known and not (known["code"] == 9 and by == "controller"):  # a person may try again
             closing.close(run)
             return known
         with contextlib.suppress(OSError):  # a state folder turned read-only: late changes fail there by themselves
             ledger.number = fence.grant(run)
         ledger.write("note", "restore", reason=reason, by=by)
-        record = Restore(ledger, hold, by).carry_out(reason)
+        record = Restore(ledger, hold, by, patient).carry_out(reason)
         if record["step"] != "held":
             ledger.journal.give_back()
     if record["step"] != "held":
@@ -67,10 +117,11 @@ def foreign(spec: Dict[str, Any], ours: Dict[str, Any]) -> List[Dict[str, Any]]:
 class Restore:
     """One pass: what it found and did is in ``outcomes`` and ``trouble``."""
 
-    def __init__(self, ledger: Ledger, hold: Hold, by: str) -> None:
+    def __init__(self, ledger: Ledger, hold: Hold, by: str, patient: bool = False) -> None:
         self.ledger = ledger
         self.hold = hold
         self.by = by
+        self.patient = patient
         self.spec = ledger.spec
         self.services: Services = services_of(self.spec["production"])
         self.outcomes: List[Outcome] = []
@@ -155,7 +206,12 @@ class Restore:
         """The candidate goes first: nothing else is touched while it may hold the card."""
         for pair in self.open("candidate.stop"):
             self.hold.extend(float(pair[0]["undo"]["grace"]) + undo.MEMORY_PATIENCE + 30)
-            self.note(undo.stop_candidate(self.ledger, pair))
+            try:
+                self.note(undo.stop_candidate(self.ledger, pair))
+            except OSError as error:
+                if self.patient:
+                    raise
+                self.trouble.append("the candidate could not be asked for: %s" % error)
 
     def markers(self, before_services: bool) -> None:
         """Clear our markers: before production starts only those that a service of its obeys."""
@@ -176,6 +232,8 @@ class Restore:
         try:
             outcomes = undo.start_units(self.ledger, self.services, pairs, timeout)
         except OSError as error:
+            if self.patient:
+                raise
             names = ", ".join(p[0]["undo"]["unit"] for p in pairs)
             self.trouble.append("%s could not be asked for: %s" % (names, error))
             return False
@@ -248,6 +306,8 @@ class Restore:
         left += [entry for entry in compared["left"] if entry["what"] not in {one["what"] for one in left}]
         unit_trouble = [entry["what"] + ": " + entry["why"] for entry in compared["not_restored"]]
         trouble = self.trouble + [text for text in unit_trouble if text.split(":")[0] not in "".join(self.trouble)]
+        if trouble and going_down():
+            raise ShuttingDown
         words, code = decide.verdict(len(trouble), len(left))
         record = self.ledger.write(
             "verdict",

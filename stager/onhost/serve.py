@@ -26,6 +26,14 @@ class ChannelGone(Exception):
     """Nobody is at the other end any more."""
 
 
+class Overtaken(Exception):
+    """The controller asked for the host back while the verb was under way."""
+
+
+#: Verbs that end whatever is under way: the operator wants the host back.
+ENDING = ("restore", "release")
+
+
 class Server:
     """One channel's end."""
 
@@ -37,6 +45,7 @@ class Server:
         self.number = 0
         self.requests: "queue.Queue[Optional[Dict[str, Any]]]" = queue.Queue()
         self.gone = threading.Event()
+        self.overtaken = threading.Event()
         self.writing = threading.Lock()
         self.out = os.dup(1)
         os.dup2(2, 1)  # whatever prints by mistake must not land between two frames
@@ -64,14 +73,24 @@ class Server:
             self.gone.set()
 
     def say(self, event: str, **fields: Any) -> None:
-        """Send an event; ends the verb under way when nobody listens any more.
+        """Send an event; ends the verb under way when nobody listens any more, or the host is wanted back.
 
         Raises:
-            ChannelGone: then nothing more is begun.
+            ChannelGone, Overtaken: then nothing more is begun.
+        """
+        self.pulse()
+        self.write(protocol.encode(dict(fields, event=event)))
+
+    def pulse(self) -> None:
+        """Whether the verb under way may go on.
+
+        Raises:
+            ChannelGone: nobody listens. Overtaken: the controller asked for the host back.
         """
         if self.gone.is_set():
             raise ChannelGone
-        self.write(protocol.encode(dict(fields, event=event)))
+        if self.overtaken.is_set():
+            raise Overtaken
 
     def read(self) -> None:
         """The reader thread."""
@@ -84,6 +103,8 @@ class Server:
                 if message.get("verb") == "ping":
                     self.write(protocol.encode({"id": message.get("id"), "ok": True, "result": None}))
                 elif message.get("verb") != "beat":
+                    if message.get("verb") in ENDING:
+                        self.overtaken.set()
                     self.requests.put(message)
         except (OSError, protocol.ProtocolError):
             pass  # a broken channel is an ended channel
@@ -111,12 +132,16 @@ class Server:
                 return 0
             answer: Dict[str, Any] = {"id": message.get("id"), "ok": True}
             start = time.monotonic()
+            if message.get("verb") in ENDING:
+                self.overtaken.clear()
             try:
                 answer["result"] = verbs.carry_out(
                     self, str(message.get("verb")), message.get("args") or {}, message.get("fence")
                 )
             except ChannelGone:
                 return 0
+            except Overtaken:
+                answer.update(ok=False, error={"kind": "fault", "message": "ended: the host was asked for back"})
             except Fault as fault:
                 answer.update(ok=False, error=fault.document())
             except Exception as error:  # the other end must hear of it, whatever it is

@@ -65,7 +65,7 @@ def problem(item: Item) -> str:
         stood = state_of(path)
     except OSError as error:
         return str(error)
-    if stood and "link" in item["state"] and "link" not in stood:
+    if stood and "link" in (item["state"] or {}) and "link" not in stood:
         return "%s is a file, and the playbook would have a link there" % path
     while is_drop_in(path) and not os.path.isdir(folder) and folder != "/":
         folder = os.path.dirname(folder)

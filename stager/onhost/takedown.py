@@ -15,6 +15,7 @@ from .systemd import WATCHING
 STOP_TIMEOUT = 150.0  # systemd's own default for a stop is 90 s, then it kills
 DRAIN_LOOKS = 3  # readings of zero in a row; between them requests may still be handed over
 DOWN = ("inactive", "failed")
+WATCHDOG_PATIENCE = 30.0  # seconds for a watchdog's check under way to end
 Say = Callable[..., None]
 
 
@@ -115,20 +116,72 @@ def role_of_companion(name: str) -> str:
     return "watchdog" if name.endswith(WATCHING) else "service"
 
 
-def take_down(run: Run, number: int, survey: Dict[str, Any], say: Say) -> Dict[str, Any]:
-    """The whole of it, in order. ``survey`` is what preflight saw: units, along, dragged, alone."""
-    ledger = Ledger(run)
-    spec = ledger.spec
+def take_down(run: Run, number: int, say: Say) -> Dict[str, Any]:
+    """The whole of it, in order.
+
+    The world is looked at once more before the first stop, since minutes may have passed.
+    """
+    spec = Ledger(run).spec
     production = spec["production"]
+    watchdogs, services = production["watchdog_names"], production["service_names"]
     drained = drain(production, say)
+    survey = look_again(spec)
     note_snapshot(run, number, survey)
     raise_markers(run, number, spec["markers"], say)
     along: List[str] = survey["along"]
-    watchdogs, services = production["watchdog_names"], production["service_names"]
     stop_units(run, number, "watchdog", watchdogs, along, survey, say)
+    let_watchdogs_end(spec, watchdogs, services, survey)
+    refuse_foreign(spec, Ledger(run).markers())
     still = [name for name in along if name not in stopped(run)]
     stop_units(run, number, "service", services, still, survey, say)
     return {"drained": drained, "stopped": stopped(run)}
+
+
+def look_again(spec: Dict[str, Any]) -> Dict[str, Any]:
+    """The units as they are now.
+
+    Raises:
+        Refused: something speaks against stopping them that did not when preflight looked.
+    """
+    refuse_foreign(spec, {})
+    production = spec["production"]
+    names = [*production["service_names"], *production["watchdog_names"]]
+    survey = services_of(production).survey(names)
+    problems = [why for unit in survey["units"].values() for why in unit["problems"]]
+    if problems:
+        raise Refused(*problems)
+    return survey
+
+
+def refuse_foreign(spec: Dict[str, Any], ours: Dict[str, Any]) -> None:
+    """Stop here if somebody asks to be left alone.
+
+    Raises:
+        Refused: with the markers.
+    """
+    others = markers.foreign(spec["respect"], ours)
+    if others:
+        raise Refused(*("marker %(path)s appeared (since %(since)s) and is not ours" % entry for entry in others))
+
+
+def let_watchdogs_end(
+    spec: Dict[str, Any], watchdogs: Sequence[str], services: Sequence[str], survey: Dict[str, Any]
+) -> None:
+    """Wait for what the watchdogs had started already: a check under way would take our stop for a failure and undo it.
+
+    Raises:
+        Fault: it does not end.
+    """
+    names = {name for dog in watchdogs for name in survey["units"][dog].get("Triggers", "").split()} - set(services)
+    end = clocks.boottime_ns() + int(WATCHDOG_PATIENCE * clocks.SECOND)
+    manager = services_of(spec["production"])
+    while names:
+        busy = [name for name, state in manager.look(sorted(names)).items() if state["active"] not in DOWN]
+        if not busy:
+            return
+        if clocks.boottime_ns() > end:
+            raise Fault("%s, which a watchdog started, does not end in %gs" % (", ".join(busy), WATCHDOG_PATIENCE))
+        clocks.pause(0.1)
 
 
 def stopped(run: Run) -> List[str]:

@@ -7,15 +7,17 @@ release is laid once. ``<key>.unfinished`` stands beside it until it is whole.
 from __future__ import annotations
 
 import base64
+import contextlib
 import csv
 import hashlib
 import os
 import pwd
+import signal
 import stat
 import subprocess
-from typing import IO, Any, Dict, List, Optional, Sequence
+from typing import IO, Any, Callable, Dict, List, Optional, Sequence
 
-from . import processes
+from . import clocks, processes
 from .faults import Refused
 from .files import digest_file, remove_tree, sync_folder, unlink_quietly, walk, write_all
 
@@ -94,9 +96,17 @@ class Tree:
         return entries
 
     def prepare(
-        self, commands: Sequence[Sequence[str]], log: str, home: str, user: Optional[int], timeout: float
+        self,
+        commands: Sequence[Sequence[str]],
+        log: str,
+        home: str,
+        user: Optional[int],
+        go_on: Callable[[], None],
+        timeout: float,
     ) -> None:
         """Run the ``prepare`` commands inside the tree, never as root unless the playbook says so.
+
+        ``go_on`` is asked while each runs; what it raises ends the command with all it started.
 
         Raises:
             Refused: one failed or took too long, with the end of its output.
@@ -111,27 +121,47 @@ class Tree:
                 output.write(("$ %s\n" % " ".join(argv)).encode())
                 output.flush()
                 try:
-                    code = self._run(argv, output, home, owner, timeout)
+                    code = self._run(argv, output, home, owner, go_on, timeout)
                 except (OSError, subprocess.TimeoutExpired) as error:
                     raise Refused("prepare: %s: %s" % (" ".join(argv), error)) from None
                 if code != 0:
                     raise Refused("prepare: %s ended with status %d:\n%s" % (" ".join(argv), code, tail(log)))
 
-    def _run(self, argv: Sequence[str], output: IO[bytes], home: str, owner: Optional[int], timeout: float) -> int:
-        """One prepare command, inside the tree."""
+    def _run(
+        self,
+        argv: Sequence[str],
+        output: IO[bytes],
+        home: str,
+        owner: Optional[int],
+        go_on: Callable[[], None],
+        timeout: float,
+    ) -> int:
+        """One prepare command, inside the tree, in a session of its own that ends with it."""
         environment = dict(processes.environment(), HOME=home)
         ids: Dict[str, Any] = {"user": owner, "group": group_of(owner), "extra_groups": []} if owner else {}
-        return subprocess.run(
+        child = subprocess.Popen(
             list(argv),
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            timeout=timeout,
-            check=False,
             env=environment,
+            start_new_session=True,
+            preexec_fn=processes.die_with_parent,
             **ids,
-        ).returncode
+        )
+        end = clocks.boottime_ns() + int(timeout * clocks.SECOND)
+        try:
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    return child.wait(0.2)
+                go_on()
+                if clocks.boottime_ns() > end:
+                    raise subprocess.TimeoutExpired(list(argv), timeout)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
 
     def finish(self) -> None:
         """Make it read-only and ours, and whole."""

@@ -163,7 +163,7 @@ class _Attempt:
         """Make the build, see that it is the one that was asked for, and switch to it."""
         staging, loaded = self.staging, self.switch.loaded
         try:
-            survey = staging.open()
+            staging.open()
             placed = staging.prepare()
             if placed["build_id"] != self.build_id:
                 raise UsageError(
@@ -173,7 +173,7 @@ class _Attempt:
                 )
             wanted = items_of(self.switch.promotion, loaded.path.parent, staging.tree_folder)
             items = self._stock(wanted)
-            staging.take_down(survey, placed)
+            staging.take_down(placed)
             return self._carry_out(items, placed["tree"], policy)
         except BaseException as error:  # whatever it is, production comes first
             raise self._failed(error) from error
@@ -183,9 +183,9 @@ class _Attempt:
         assert self.current is not None
         previous = self.current["previous"] or {"build_id": UNKNOWN, "tree": ""}
         try:
-            survey = self.staging.open()
+            self.staging.open()
             items = self._stock(self.current["before"])
-            self.staging.take_down(survey, dict(previous))
+            self.staging.take_down(dict(previous))
             return self._carry_out(items, previous["tree"], None)
         except BaseException as error:
             raise self._failed(error) from error

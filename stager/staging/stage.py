@@ -32,7 +32,6 @@ class Staged:
     build: BuildIdentity
     spec: Mapping[str, Any]
     host: HostFacts
-    survey: Mapping[str, Any]
     ready_seconds: float
     launch: str
 
@@ -60,7 +59,7 @@ class StageFailed(Exception):
 class Staging:
     """One staging under way: what is known so far, so that a failure at any point can be told and undone.
 
-    ``run_id`` is given by whoever must know the run before the host does; otherwise it is made here. ``begun`` is called
+    ``run_id`` is given by whoever must know the run before the host does; else it is made here. ``begun`` is called
     once preflight has passed: whatever becomes of this controller then, somebody must find the run again.
     """
 
@@ -104,14 +103,14 @@ class Staging:
             StageFailed: with the reason, after the host was released or restored.
         """
         try:
-            survey = self.open()
+            self.open()
             placed = self.prepare()
-            self.take_down(survey, placed)
+            self.take_down(placed)
             ready = self.launch(secrets)
             if hold is not None:
                 with self.session.step("hold", changed=False):
                     self.session.expect(
-                        self.session.call("hold", "hold", run_id=self.run_id, seconds=hold)["restore_in"]
+                        self.session.call("hold", "hold", run_id=self.run_id, seconds=hold, at_most=True)["restore_in"]
                     )
         except BaseException as error:  # whatever it is, the host comes first
             raise self.failed(error) from error
@@ -119,7 +118,7 @@ class Staging:
         assert self.build is not None
         born = ready["born"]
         launch = born.get("invocation") or "{boot_id}:{pid}:{start}".format(**born["main"])
-        return Staged(self.run_id, self.build, self.spec, self.host, survey, ready["seconds"], launch)
+        return Staged(self.run_id, self.build, self.spec, self.host, ready["seconds"], launch)
 
     def rehearse(self) -> Ended:
         """Take production down and put it back: everything but the candidate.
@@ -129,15 +128,15 @@ class Staging:
         """
         self.spec["candidate"] = None
         try:
-            survey = self.open()
-            self.take_down(survey, {"build_id": "", "tree": ""})
+            self.open()
+            self.take_down({"build_id": "", "tree": ""})
         except BaseException as error:
             raise self.failed(error) from error
         with self.session.step("restore", changed=True):
             return restore(self.session, self.run_id, "rehearsal over")
 
-    def open(self) -> dict[str, Any]:
-        """Open the run, see the host and refuse what must be refused; returns what the way down needs to know."""
+    def open(self) -> None:
+        """Open the run, see the host and refuse what must be refused."""
         session = self.session
         with session.step("open", changed=False):
             answer = session.call("open", "open", run_id=self.run_id, spec=self.spec, owner=owner_record("stage"))
@@ -151,8 +150,6 @@ class Staging:
                 raise Refused(reasons, next=f"stager doctor {self.loaded.path}")
         self.tell_begun(self)
         self.tree_whole = bool(facts.get("candidate", {}).get("tree_whole", True))
-        survey = facts["survey"]
-        return {"units": survey["units"], "along": survey["along"], "alone": survey["alone"]}
 
     def prepare(self) -> dict[str, Any]:
         """Lay the release if the host lacks it, and name the build."""
@@ -175,11 +172,11 @@ class Staging:
         key = release.key if release else ""
         return {"build_id": self.build.build_id, "tree": key, "manifest_sha256": digest(told["manifest"])}
 
-    def take_down(self, survey: dict[str, Any], build: dict[str, Any]) -> None:
+    def take_down(self, build: dict[str, Any]) -> None:
         """Arm the legs and take production down."""
         self.changed = True  # from here on a failure is restored, not released
         with self.session.step("production down", changed=True):
-            args = {"survey": survey, "build": build, "may_miss": ["boot"]}
+            args = {"build": build, "may_miss": ["boot"]}
             self.session.call("take_down", "production down", run_id=self.run_id, **args)
 
     def launch(self, secrets: Mapping[str, str]) -> dict[str, Any]:
@@ -199,7 +196,7 @@ class Staging:
                     ended = self._put_back(_first_line(error))
             except (ConnectionLost, Fenced) as second:
                 error = second
-            except BaseException as second:  # what became of the host is graver than why we wanted it back
+            except BaseException as second:  # noqa: BLE001 -- the host is graver than why we wanted it back
                 error = self._unknown(error, second) if self.changed else error
         build_id = self.build.build_id if self.build else None
         return StageFailed(error, self.run_id if opened else "", self.host, build_id, ended)
