@@ -1,129 +1,91 @@
-"""Asking a server: a real token counts, a status of 200 alone does not."""
+"""Asking a server: one time for the whole answer, and every broken answer is the same kind of failure."""
 
 from __future__ import annotations
 
-import http.server
 import json
+import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from stager.onhost import answers
 
-SAID: list[tuple[int, bytes]] = []
-
-
-class Scripted(http.server.BaseHTTPRequestHandler):
-    """Answers with the next of SAID, the last one for ever."""
-
-    def do_GET(self) -> None:
-        status, body = SAID.pop(0) if len(SAID) > 1 else SAID[0]
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        self.send_response(status)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_POST(self) -> None:
-        self.do_GET()
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
+Serve = Callable[..., str]
 
 
 @pytest.fixture
-def url() -> Iterator[str]:
-    """A server that says what SAID holds."""
-    SAID.clear()
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Scripted)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/x"
-    server.shutdown()
-    server.server_close()
+def serve() -> Iterator[Serve]:
+    """`serve(piece, ..., pause=0)`: a server that sends one connection these pieces so far apart; its URL."""
+    closing: list[socket.socket] = []
+
+    def start(*pieces: bytes, pause: float = 0) -> str:
+        listener = socket.create_server(("127.0.0.1", 0))
+        closing.append(listener)
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            closing.append(connection)
+            try:
+                connection.recv(65536)
+                for piece in pieces:
+                    connection.sendall(piece)
+                    time.sleep(pause)
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                return  # the client has had enough
+
+        threading.Thread(target=answer, daemon=True).start()
+        return f"http://127.0.0.1:{listener.getsockname()[1]}/x"
+
+    yield start
+    for each in closing:
+        each.close()
 
 
-def check(url: str, n: int = 3, of: int = 3) -> dict[str, object]:
-    """What production/healthy becomes."""
-    return {"url": url, "body": {"max_tokens": 1}, "n": n, "of": of}
-
-
-def token(**choice: object) -> bytes:
-    """An answer with one choice."""
-    return json.dumps({"choices": [choice]}).encode()
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        token(message={"content": "a"}),
-        token(text="a"),
-        token(message={"content": None, "reasoning_content": "hm"}),
-        token(message={"content": None, "tool_calls": [{"id": "1"}]}),
-        json.dumps({"choices": [{"message": {"content": ""}}], "usage": {"completion_tokens": 1}}).encode(),
-    ],
-)
-def test_a_token_in_any_shape(url: str, body: bytes) -> None:
-    """Text, chat, reasoning, a tool call, or one counted in usage."""
-    SAID.append((200, body))
-    assert answers.one_token(check(url)) == ""
+def test_an_answer_is_read_whole(serve: Serve) -> None:
+    """Pieces that come in time make one answer."""
+    assert answers.fetch(serve(HEAD % 6, b"abc", b"def", pause=0.05)) == b"abcdef"
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{}", b"ok", b'{"choices": []}', token(message={"content": ""}), token(text="")]
+    "pieces",
+    [(HEAD % 500, *[b"x"] * 60), (b"HTTP/1.1 200 OK\r\n", *[b"A: b\r\n"] * 60), [b"H"] * 60],
+    ids=["body", "headers", "status line"],
 )
-def test_an_answer_without_a_token_is_none(url: str, body: bytes) -> None:
-    """A 200 with nothing generated is not health."""
-    SAID.append((200, body))
-    assert answers.one_token(check(url)) == "answered without a token"
-
-
-def test_an_error_is_told_with_its_text(url: str) -> None:
-    """A status of 503 is no health, and what it says is kept."""
-    SAID.append((503, b"loading model"))
-    assert answers.one_token(check(url)) == "status 503: loading model"
-
-
-def test_nobody_there() -> None:
-    """A refused connection is a reason in words."""
-    assert "refused" in answers.one_token(check("http://127.0.0.1:9/x"))
-
-
-def test_n_of_m(url: str) -> None:
-    """One failure among the last four is allowed where three of four are asked for, two are not."""
-    good, bad = (200, token(text="a")), (503, b"")
-    SAID.extend([bad, good, bad, good, good, good])
-    ok, told = answers.wait_healthy(check(url, 3, 4), 20)
-    assert ok
-    assert told["asked"] == 5  # bad good bad good good: the last four hold three
-
-
-def test_time_is_up(url: str) -> None:
-    """A server that never gets well is told as such, with its last word."""
-    SAID.append((503, b"no"))
-    ok, told = answers.wait_healthy(check(url), 0.5)
-    assert not ok
-    assert told["last_reason"] == "status 503: no"
+def test_a_server_that_dribbles_is_given_up(serve: Serve, pieces: tuple[bytes, ...]) -> None:
+    """A byte now and then keeps each read alive, not the answer: it has one time, wherever it dribbles."""
+    url = serve(*pieces, pause=0.1)
+    began = time.monotonic()
+    with pytest.raises(OSError, match="timed out"):
+        answers.fetch(url, timeout=0.5)
+    assert time.monotonic() - began < 3
 
 
 @pytest.mark.parametrize(
-    ("body", "place", "value"),
-    [
-        (b'{"busy": true}', "#/busy", 1.0),
-        (b'{"a": [{"b": 3}]}', "#/a/0/b", 3.0),
-        (b'{"a/b": {"~": 2}}', "#/a~1b/~0", 2.0),
-        (b'# TYPE q gauge\nq{model="a"} 2\nq{model="b c"} 3\nqq 7\n', "#q", 5.0),
-        (b"q 4 1700000000\n", "#q", 4.0),
-    ],
+    "pieces",
+    [(b"SSH-2.0-x\r\n",), (HEAD % 500, b"half"), (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",), ()],
+    ids=["no status line", "cut off", "bad chunk", "nothing"],
 )
-def test_gauges(url: str, body: bytes, place: str, value: float) -> None:
-    """A JSON pointer, or a metric summed over its labels."""
-    SAID.append((200, body))
-    assert answers.gauge(url + place) == value
-
-
-@pytest.mark.parametrize(("body", "place"), [(b"{}", "#/busy"), (b'{"busy": "no"}', "#/busy"), (b"x 1\n", "#q")])
-def test_a_gauge_that_is_not_there_is_an_error(url: str, body: bytes, place: str) -> None:
-    """What cannot be read is never taken for zero."""
-    SAID.append((200, body))
+def test_a_broken_answer_is_an_oserror(serve: Serve, pieces: tuple[bytes, ...]) -> None:
+    """Whatever is wrong with an answer, whoever asked hears of it in one way."""
     with pytest.raises(OSError):
-        answers.gauge(url + place)
+        answers.fetch(serve(*pieces), timeout=2)
+
+
+def test_a_refusals_text_is_told_even_if_it_stays_away(serve: Serve) -> None:
+    """A status of 400 and over is told with its text, and without it when that does not come in time."""
+    with pytest.raises(OSError, match="status 503: loading"):
+        answers.fetch(serve(b"HTTP/1.1 503 Busy\r\nContent-Length: 7\r\n\r\nloading"))
+    with pytest.raises(OSError, match="status 503: its text did not come"):
+        answers.fetch(serve(b"HTTP/1.1 503 Busy\r\nContent-Length: 700\r\n\r\n", b"", pause=2), timeout=0.3)
+
+
+def test_a_token_is_asked_for_and_counted(serve: Serve) -> None:
+    """One real token is health; a polite answer without one is not."""
+    check = {"body": {}, "timeout": 2.0}
+    for content, why in (("hi", ""), ("", "answered without a token")):
+        body = json.dumps({"choices": [{"message": {"content": content}}]}).encode()
+        assert answers.one_token(dict(check, url=serve(HEAD % len(body), body))) == why
