@@ -18,18 +18,13 @@ from tests.lab.scene import MARKER, Scene
 
 LINK = "/srv/llama/current"
 FIRST = "/srv/llama/releases/first"
-PROMOTIONS = "/var/lib/stager/promotions"
-OVERLAP = {"streams": 4, "max_tokens": 80}
-POLICY = {
-    "stager": 1,
-    "name": "quick",
-    "claims": [{"probe": "overlap", "claim": "generating", "min_samples": 4}],
-    "max_age": "1d",
-    "tolerate": {"inconclusive": 5, "error": 2},
-}
+DROP_IN = "/etc/systemd/system/prod.service.d/50-stager.conf"
+OVERLAP = {"overlap": {"streams": 4, "max_tokens": 80}}
+TRUTH = {"truth": {"rounds": 2}}
+CLAIMS = {"overlap": "generating", "truth": "answering"}
 TINY = """import os, sys, threading
-{then}
 sys.argv += ['--slots', '{slots}', '--step', '0.02']
+{then}
 import serve
 serve.main()
 """
@@ -41,7 +36,7 @@ BROKEN = {
     "exits": "sys.exit('no such device')",
     "never healthy": "sys.argv.append('--never-healthy')",
     "falls sick": "sys.argv += ['--sick-if', '/run/sick']; threading.Timer(2, open, ('/run/sick', 'w')).start()",
-    "is another build": f"os.chdir('{FIRST}'); os.execv(sys.executable, ['python3', 'run.py', *sys.argv[1:]])",
+    "is another build": f"os.chdir('{FIRST}'); os.execv(sys.executable, ['python3', 'run.py', *sys.argv[1:5]])",
 }
 
 
@@ -64,8 +59,6 @@ class Promoting(Scene):
         machine.path(LINK).symlink_to("releases/first")
         self.production = lay(machine, service, patience=90)
         super().__init__(folder, machine)
-        self.policy = folder / "playbooks" / "policy.yaml"
-        self.policy.write_text(yaml.safe_dump(POLICY))
         shutil.copy(SERVE if real else SERVER, self.server / "serve.py")
         self.release()
         self.plan(**changes)
@@ -85,8 +78,11 @@ class Promoting(Scene):
         """Change the release at the desk: another build."""
         (self.server / "run.py").write_text(self.program(slots, then))
 
-    def plan(self, promotion: dict[str, Any] | None = None, **changes: Any) -> None:
-        """Write the playbook: the candidate is started as production is."""
+    def plan(self, promotion: dict[str, Any] | None = None, *, probes: dict[str, Any] = TRUTH, **changes: Any) -> None:
+        """Write playbook and policy: the candidate is started as production is, and every probe is asked for."""
+        claims = [{"probe": name, "claim": CLAIMS[name], "min_samples": 2} for name in probes]
+        policy = {"stager": 1, "name": "quick", "claims": claims, "max_age": "1d", "tolerate": {"inconclusive": 3}}
+        (self.folder / "playbooks" / "policy.yaml").write_text(yaml.safe_dump(policy))
         words = ["/usr/bin/python3", "run.py", "--host", "{bind}", "--port", "{port}"]
         engine: dict[str, Any] = {"engine": "llama.cpp", "model": "smollm2"} if self.real else {}
         url = "http://127.0.0.1:8080/v1/chat/completions"
@@ -95,7 +91,7 @@ class Promoting(Scene):
         self.playbook(
             candidate={"launch": words, "claims": {"slots": 4}, **engine},
             production=production,
-            probes={"overlap": OVERLAP},
+            probes=probes,
             policy="./policy.yaml",
             promotion={"link": LINK, "healthy_for": "1s", **(promotion or {})},
             guard={"lease": "30s"} | changes.pop("guard", {}),
