@@ -122,7 +122,7 @@ class Production(Model):
 
     @model_validator(mode="after")
     def _cross_checks(self) -> Self:
-        refuse([*self._forms(), *self._twice(), *self._drained()])
+        refuse([*self._forms(), *self._twice(), *self._drained(), *self._warmed()])
         return self
 
     def units(self) -> list[tuple[tuple[str | int, ...], str | CommandUnit]]:
@@ -171,4 +171,9 @@ class Production(Model):
     def _drained(self) -> list[Finding]:
         if self.drain and self.drain.connections and not self.ports:
             return [Finding(("drain", "connections"), "`ports` to count connections to", "no ports", (("ports",),))]
+        return []
+
+    def _warmed(self) -> list[Finding]:
+        if self.warm and not self.healthy:
+            return [Finding(("warm",), "`healthy`, whose URL the models are asked at", "none", (("healthy",),))]
         return []

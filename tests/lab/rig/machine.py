@@ -29,11 +29,12 @@ class Machine(Inside):
         unified: bool = False,
         state_mib: int = 0,
         read_only: tuple[tuple[str, str], ...] = (),
+        system_calls: str = "",
     ) -> None:
         """Boot a new host in `slot`.
 
         `unified` gives it cgroup v2 alone; `state_mib` a disk of that size at /var/lib/stager; `read_only` are
-        folders of this machine and where the host sees them.
+        folders of this machine and where the host sees them; `system_calls` are allowed beside the usual ones.
         """
         super().__init__()
         self.slot = slot
@@ -49,6 +50,7 @@ class Machine(Inside):
         self.state = StateDisk(slot.folder, state_mib) if state_mib else None
         self._base = roots.root(suite)
         self._read_only = read_only
+        self._system_calls = system_calls
         self._nspawn: subprocess.Popen[bytes] | None = None
         self._install()
         self.boot()
@@ -61,6 +63,8 @@ class Machine(Inside):
     def boot(self) -> None:
         """Start the host; returns when sshd greets and systemd says its boot is over."""
         options = [f"--bind-ro={here}:{there}" for here, there in self._read_only]
+        if self._system_calls:
+            options.append(f"--system-call-filter={self._system_calls}")
         if self.state:
             options.append(f"--bind={self.state.mounted}:{STATE}")
         self._nspawn = nspawn.start(self.name, self.root, self.console, unified=self.unified, options=options)

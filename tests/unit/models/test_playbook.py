@@ -178,6 +178,7 @@ def test_command_units_are_tables() -> None:
         ("production/ports", [0], "production/ports/0", "a port from 1 to 65535"),
         ("production/drain", {}, "production/drain", "`gauge`, or `connections: true`"),
         ("production/drain", {"connections": True}, "production/drain/connections", "`ports` to count"),
+        ("production/warm", ["big"], "production/warm", "`healthy`, whose URL"),
         ("production/drain", {"gauge": "http://127.0.0.1:8/health"}, "production/drain/gauge", "#/json/pointer"),
         ("production/healthy", {"url": "127.0.0.1:8080"}, "production/healthy/url", "a URL as seen on the host"),
         ("production/healthy", {"url": "http://u:p@h/"}, "production/healthy/url", "without a user or password"),
