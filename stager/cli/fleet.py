@@ -44,7 +44,13 @@ def fleet() -> None:
 
 @command(Refused)
 @database_option
-@click.option("--slots", type=click.IntRange(1, 256), default=SLOTS, show_default=True, help="Runs at once.")
+@click.option(
+    "--slots",
+    type=click.IntRange(1, 256),
+    default=SLOTS,
+    show_default=True,
+    help="Runs at once, for each worker of the queue; the word of the one started last counts.",
+)
 @click.option(
     "--dead-after",
     type=click.FloatRange(5, 3600),

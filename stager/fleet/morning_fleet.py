@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date, datetime
 
-from stager.errors import Refused
+from stager.errors import Refused, StagerError
 from stager.fleet.morning import Idle, idle_nights
 from stager.fleet.nights import batch_of, read_night
 from stager.fleet.queue import Queue, Row
@@ -35,7 +35,8 @@ def jobs_without_run(rows: Iterable[Row]) -> list[Idle]:
         if row.state == "cancelled" or (told and told.record):
             continue
         reason = (told.message or told.ending) if told else f"still {row.state}"
-        code = told.exit_code if told and told.exit_code else Refused.exit_code
+        fault = StagerError.exit_code if row.state == "failed" else Refused.exit_code
+        code = told.exit_code if told and told.exit_code else fault
         idle.append(
             Idle(row.job.name, row.job.host, row.job.submitted.date(), f"{reason} (job {row.job.job_id})", code)
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from stager.fleet.queue import VERSION, Queue, open_queue
 from stager.fleet.roster import BEAT_EVERY, DEAD_AFTER, Entry
 from stager.fleet.settle import Settling
 from stager.fleet.work import Work
+from stager.host.starts import SHARED
 
 Say = Callable[[str], None]
 #: Workers write into one database at their start; on a file each waits for the other.
@@ -57,6 +59,7 @@ class Worker:
             Refused: another worker serves this state folder.
             DatabaseGone: the database does not answer at the start.
         """
+        os.environ[SHARED] = str(self.home / "fleet" / "places")  # our runs' processes log in side by side
         with only_one(self.home) as me, open_queue(self.database) as queue:
             queue.roster.make()
             queue.roster.beat(me.process, me.folder, self.slots)
@@ -80,7 +83,10 @@ class Worker:
         DBOS.launch()
 
     def _tend(self, queue: Queue, me: Identity, launches: Launches) -> None:
-        """Give a sign of life, end what was cancelled, take over what the dead had begun."""
+        """Give a sign of life, end what was cancelled, take over what the dead had begun.
+
+        Whatever goes wrong here, the runs under way go on.
+        """
         try:
             queue.roster.beat(me.process, me.folder, self.slots)
             for job_id in queue.cancelled(launches.jobs()):
@@ -91,9 +97,11 @@ class Worker:
                 self.say(f"{error.message} Runs under way go on; nothing new starts.")
             self._said.add("gone")
             self._well_since = None
-            return
-        if self._well_since is None:
-            self._well_since = self.clock.monotonic()
+        except Exception as error:  # noqa: BLE001 - it is said, and tried again
+            self.say(f"a fault while looking after the queue: {type(error).__name__}: {error}")
+        else:
+            if self._well_since is None:
+                self._well_since = self.clock.monotonic()
 
     def _adopt(self, queue: Queue, me: Identity) -> None:
         """Take over the jobs of dead processes: their runs are then settled by asking the hosts.

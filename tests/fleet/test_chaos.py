@@ -23,7 +23,7 @@ UNITS = ("prod.service", "watchdog.timer")
 
 def playbooks(desk: Desk, count: int) -> list[str]:
     """Playbooks for one host, each under a name of its own, with a short lease and a small probe."""
-    desk.write(guard={"lease": "6s", "deadline": "20m"}, probes={"overlap": {"streams": 2, "max_tokens": 40}})
+    desk.write(guard={"lease": "6s", "deadline": "20m"}, probes={"overlap": {"streams": 2, "max_tokens": 80}})
     document = yaml.safe_load(desk.playbook.read_text())
     paths = []
     for number in range(count):
@@ -58,6 +58,8 @@ def check(fleet: Fleet, hosts: list[Machine], jobs: list[dict[str, Any]], before
     endings = Counter(job["ending"] for job in jobs)
     assert set(endings) <= {"done", "interrupted"}, endings
     assert endings["done"], endings
+    ended_well = {job["exit_code"] for job in jobs if job["ending"] == "done"}
+    assert ended_well <= {0, 6}, fleet.words()  # probed to the end; on a busy machine executing is inconclusive
 
 
 @pytest.mark.parametrize(
