@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from tests.lab.rig import clock
-from tests.lab.rig.machine import Machine
+from tests.lab.rig.machine import STATE, Machine
 from tests.lab.rig.nspawn import until
 from tests.lab.rig.production import lay
 from tests.lab.rig.slots import Slot
@@ -58,6 +58,12 @@ class Bench(Scene):
             if not lines or time.monotonic() > end:
                 return lines
             time.sleep(0.2)
+
+    def has_release(self) -> bool:
+        """Whether the release is on the host already, all of it."""
+        trees = self.machine.path(f"{STATE}/trees")
+        names = [path.name for path in trees.iterdir()] if trees.exists() else []
+        return bool(names) and not any(name.endswith(".unfinished") for name in names)
 
     def production_started_ns(self) -> int:
         """When systemd began to start production last, on the monotonic clock, in ns."""

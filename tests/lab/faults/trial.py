@@ -73,7 +73,9 @@ class Trial:
         known = set(bench.runs())
         if boundary.verb in ("stage", "upload"):
             if boundary.verb == "upload":
-                bench.machine.sh("rm", "-rf", "/var/lib/stager/trees")
+                bench.machine.sh("rm", "-rf", f"{STATE}/trees")
+            elif not bench.has_release():
+                bench.stager("cleanup", bench.stage())  # the case before broke its upload off
             bench.arm(seq=boundary.place)
             self.controller = bench.start("stage", str(bench.desk.playbook), "--hold", f"{HOLD:g}s")
         elif boundary.verb == "verify":
