@@ -7,7 +7,7 @@ import os
 from typing import Any, Dict, List, Optional
 
 from . import clocks, legs
-from .decide import UP
+from .decide import is_up
 from .files import unlink_quietly
 from .journal import Record
 from .ledger import Ledger
@@ -33,10 +33,10 @@ def compare(services: Services, before: Dict[str, Dict[str, Any]], undone: List[
     for name in sorted(before):
         was, here = before[name], now[name]
         rows.append({"name": name, "before": words(was), "now": words(here)})
-        if (was["active"] in UP) and here["active"] not in UP:
+        if is_up(was) and not is_up(here):
             why = by_hand.get(name) or "is %s, was %s" % (words(here), words(was))
             not_restored.append({"what": name, "why": why})
-        elif was["active"] not in UP and here["active"] in UP:
+        elif not is_up(was) and is_up(here):
             left.append({"what": name, "path": "", "why": "runs now, and did not before: somebody started it"})
         elif (was["load"], was["enabled"]) != (here["load"], here["enabled"]) and was["enabled"]:
             left.append(

@@ -6,6 +6,8 @@ from typing import Any, Dict, NamedTuple, Optional
 
 State = Dict[str, Any]
 UP = ("active", "activating", "reloading", "refreshing")
+#: Between two failed starts: systemd calls it activating, and nothing runs.
+CRASH_LOOP = ("auto-restart", "auto-restart-queued")
 
 
 class Choice(NamedTuple):
@@ -13,6 +15,11 @@ class Choice(NamedTuple):
 
     action: str
     why: str = ""
+
+
+def is_up(state: State) -> bool:
+    """Whether a unit runs or is on its way up; one that waits for its next failed start is down."""
+    return state["active"] in UP and state.get("sub") not in CRASH_LOOP
 
 
 def for_unit(
@@ -33,10 +40,10 @@ def for_unit(
         same_boot: whether ``left`` was recorded in this boot (InvocationIDs mean nothing beyond one).
         obeys_our_marker: whether it reads a marker of ours, so that what it did meanwhile is our doing.
     """
-    if now["load"] in ("masked", "not-found") and now["active"] not in UP:
+    if now["load"] in ("masked", "not-found") and not is_up(now):
         return Choice("leave", "its unit file is %s now, by another hand" % now["load"])
     invocation, ours = now.get("invocation") or "", started_by_us or obeys_our_marker
-    if now["active"] in UP:
+    if is_up(now):
         if ours or not same_boot:
             return Choice("up")
         if invocation and invocation == before.get("invocation"):

@@ -10,7 +10,7 @@ import os
 import pwd
 from typing import Any, Dict, Iterable, List, Sequence, Set, Tuple
 
-from . import cgroups, clocks, processes
+from . import cgroups, clocks, decide, processes
 from .processes import Ran
 
 Unit = Dict[str, str]
@@ -211,7 +211,7 @@ class Systemd:
             room = max(1.0, (end - clocks.boottime_ns()) / clocks.SECOND)
             ran = self.ctl("start", *mode, "--", *left, timeout=room)
             states = self.units(left)
-            left = [name for name in left if states[name].get("ActiveState") not in (*RUNNING, "activating")]
+            left = [name for name in left if not came_up(states[name])]
             if not left or ran.code is None:
                 break
             for name in left:
@@ -254,6 +254,11 @@ def state_of(unit: Unit) -> Dict[str, Any]:
         "result": unit.get("Result", ""),
         "cgroup": unit.get("ControlGroup", ""),
     }
+
+
+def came_up(unit: Unit) -> bool:
+    """Whether a start was obeyed: it runs, or is on its way up, and does not just wait for its next failed start."""
+    return decide.is_up({"active": unit.get("ActiveState", ""), "sub": unit.get("SubState", "")})
 
 
 def drags(name: str, units: Dict[str, Unit]) -> List[str]:
