@@ -30,7 +30,7 @@ def named(state: str, run_id: str) -> Run:
     """A run by its id, or an unambiguous beginning of it.
 
     Raises:
-        Fault: there is none, or several.
+        Fault: there is none, or several, or it was never begun.
     """
     full = find_run(state, run_id)
     if full is None:
@@ -38,4 +38,10 @@ def named(state: str, run_id: str) -> Run:
             "no run on this host is called %s (runs: %s)" % (run_id, ", ".join(runs(state)[-5:]) or "none"),
             next="stager status",
         )
-    return Run(state, full)
+    run = Run(state, full)
+    if not run.exists():
+        raise Fault(
+            "run %s was never begun: its journal has no first record, and nothing is done before that one" % full,
+            next="stager status",
+        )
+    return run

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import glob
 import hashlib
 import json
 import os
+import stat
 from typing import Any, Dict, Iterator, Optional
+
+from . import clocks
 
 RECORD = 512  # bytes of a fixed record: one sector, rewritten in place
 
@@ -21,21 +26,29 @@ def sync_folder(path: str) -> None:
 
 
 def write_atomically(path: str, data: bytes, mode: int = 0o600) -> None:
-    """Write a file under a private name, sync it, rename it into place."""
+    """Write a file under a private name that nobody can guess, sync it, rename it into place."""
     folder = os.path.dirname(path)
-    private = os.path.join(folder, ".%s.%d" % (os.path.basename(path), os.getpid()))
-    fd = os.open(private, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
+    private = os.path.join(folder, ".%s.%s" % (os.path.basename(path), os.urandom(8).hex()))
+    fd = os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     try:
         os.fchmod(fd, mode)
         write_all(fd, data)
         os.fsync(fd)
+        os.rename(private, path)
     except BaseException:
         os.unlink(private)
         raise
     finally:
         os.close(fd)
-    os.rename(private, path)
     sync_folder(folder)
+
+
+def sweep_private(path: str) -> None:
+    """Remove what a kill in the middle of ``write_atomically`` left beside a file."""
+    folder, name = os.path.split(path)
+    for left in glob.glob(os.path.join(glob.escape(folder), ".%s.*" % glob.escape(name))):
+        with contextlib.suppress(OSError):
+            os.unlink(left)
 
 
 def write_all(fd: int, data: bytes) -> None:
@@ -53,6 +66,19 @@ def read_json(path: str) -> Optional[Dict[str, Any]]:
     except (FileNotFoundError, ValueError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
+    """Open a file that anybody may have laid: never through a link, never waiting for the other end of a pipe.
+
+    Raises:
+        OSError: there is none, or it is not a regular file.
+    """
+    fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "%s is not a regular file" % path)
+    return fd
 
 
 def write_json(path: str, value: Dict[str, Any], mode: int = 0o600) -> None:
@@ -91,6 +117,7 @@ def read_record(path: str) -> Optional[Dict[str, Any]]:
         if head == b"%08x" % checksum(body):
             value = json.loads(body)
             return value if isinstance(value, dict) else None
+        clocks.pause(0.02)
     return None
 
 

@@ -16,7 +16,7 @@ import os
 from typing import Any, Dict, List, Optional, Tuple
 
 from . import clocks, space
-from .files import sync_folder, write_all
+from .files import open_regular, sync_folder, write_all
 
 FORMAT = "stager.journal/1"
 Record = Dict[str, Any]
@@ -87,19 +87,15 @@ class Journal:
         return self
 
     def _refresh_late(self) -> None:
-        """Read what a restore could not append; only a file of our own user counts (its folder is open to all)."""
-        try:
-            fd = os.open(self.late, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
-            return
-        with open(fd, "rb") as file:
-            if os.fstat(fd).st_uid != os.geteuid():
-                return
-            file.seek(self._late_offset)
-            data = file.read()
+        """Read what a restore could not append; half a line (a kill hit the write) is no record."""
+        data = read_late(self.late, self._late_offset)
         end = data.rfind(b"\n") + 1
         self._late_offset += end
-        found = [json.loads(line) for line in data[:end].splitlines()]
+        found = []
+        for line in data[:end].splitlines():
+            with contextlib.suppress(ValueError, LookupError, TypeError):
+                record = json.loads(line)
+                found.append(dict(record, seq=int(record["seq"])))
         known = {record["seq"] for record in found}
         self.unwritten = [record for record in self.unwritten if record["seq"] not in known]
         self.records += found
@@ -139,12 +135,15 @@ class Journal:
 
     def _write_late(self, record: Record) -> None:
         """Append a record to the late file; where that fails, too, this process alone knows of it."""
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
         with contextlib.suppress(OSError):
-            fd = os.open(self.late, flags, 0o600)
+            os.makedirs(os.path.dirname(self.late), 0o700, exist_ok=True)  # a reboot sweeps root's away
+            fd = open_regular(self.late, os.O_RDWR | os.O_APPEND | os.O_CREAT)
             try:
-                if os.fstat(fd).st_uid == os.geteuid():
-                    write_all(fd, json.dumps(record, separators=(",", ":")).encode() + b"\n")
+                info = os.fstat(fd)
+                if info.st_uid == os.geteuid():
+                    torn = info.st_size and os.pread(fd, 1, info.st_size - 1) != b"\n"
+                    write_all(fd, b"\n" + line if torn else line)
             finally:
                 os.close(fd)
 
@@ -194,6 +193,18 @@ class Journal:
                     return False, int(record.get("seq", -1))
                 prev = hashlib.sha256(line).hexdigest()[:32]
         return True, -1
+
+
+def read_late(path: str, offset: int = 0) -> bytes:
+    """A late file from an offset on; only a regular file of our own user counts, for others may write in its folder."""
+    try:
+        with open(open_regular(path), "rb") as file:
+            if os.fstat(file.fileno()).st_uid != os.geteuid():
+                return b""
+            file.seek(offset)
+            return file.read()
+    except OSError:
+        return b""
 
 
 def file_system_type(path: str) -> str:

@@ -6,11 +6,16 @@ boot that wrote it. The record is rewritten in place, so a full disk cannot let 
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+import contextlib
+import os
+from typing import Any, Dict, Iterator, Optional
 
 from . import clocks
 from .files import read_record, write_record
+from .locks import open_lock, try_lock
 from .state import Run
+
+PATIENCE_S = 1  # seconds that a change of the lease waits for another one, which takes microseconds
 
 
 def start(run: Run, lease_s: float, deadline_s: float) -> Dict[str, Any]:
@@ -24,7 +29,28 @@ def start(run: Run, lease_s: float, deadline_s: float) -> Dict[str, Any]:
         "cap": now + int(deadline_s * clocks.SECOND),
     }
     write_record(run.lease_path, record, sync=True)
+    with contextlib.suppress(OSError), alone(run):
+        pass  # its lock is made now: a renewal must not need to make a file
     return record
+
+
+@contextlib.contextmanager
+def alone(run: Run) -> Iterator[None]:
+    """Read and rewrite the lease with nobody in between, so that a sign of life cannot undo a hold.
+
+    A holder that stands still is not waited for: a renewal that comes too late costs the run.
+
+    Raises:
+        OSError: the lock cannot be opened.
+    """
+    fd = open_lock(run.at("lease.lock"))
+    try:
+        end = clocks.boottime_ns() + PATIENCE_S * clocks.SECOND
+        while not try_lock(fd) and clocks.boottime_ns() < end:
+            clocks.pause(0.005)
+        yield
+    finally:
+        os.close(fd)
 
 
 def read(run: Run) -> Optional[Dict[str, Any]]:
@@ -34,22 +60,25 @@ def read(run: Run) -> Optional[Dict[str, Any]]:
 
 def touch(run: Run) -> None:
     """A sign of life."""
-    record = read(run)
-    if record:
-        record["last"] = clocks.boottime_ns()
-        write_record(run.lease_path, record)
+    with alone(run):
+        record = read(run)
+        if record:
+            record["last"] = clocks.boottime_ns()
+            write_record(run.lease_path, record)
 
 
 def hold(run: Run, seconds: float, shorten: bool = False) -> int:
     """Hold for so long from now, whether or not anybody is connected; returns the new expiry.
 
-    Only ``shorten`` moves it nearer.
+    Only ``shorten`` moves it nearer. A lease that cannot be read is over, and stays so.
     """
-    record = read(run) or {}
-    until = clocks.boottime_ns() + int(seconds * clocks.SECOND)
-    record["hold_until"] = until if shorten else max(until, int(record.get("hold_until", 0)))
-    write_record(run.lease_path, record)
-    return expiry(record)
+    with alone(run):
+        record = read(run)
+        if record:
+            until = clocks.boottime_ns() + int(seconds * clocks.SECOND)
+            record["hold_until"] = until if shorten else max(until, int(record["hold_until"]))
+            write_record(run.lease_path, record)
+        return expiry(record)
 
 
 def expiry(record: Optional[Dict[str, Any]]) -> int:

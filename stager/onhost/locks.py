@@ -19,10 +19,12 @@ from .faults import Held
 from .files import read_record, write_record
 from .state import Index, Run, shared_folder
 
+LOOKING_S = 1  # seconds that a host's lock may be somebody's who only looks
+
 
 def open_lock(path: str) -> int:
     """Open a lock file (never through a link), making it if need be; close-on-exec."""
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe laid there must not hold us up
     try:
         fd = os.open(path, flags)  # without O_CREAT first: sticky folders forbid that on another user's file
     except FileNotFoundError:
@@ -59,16 +61,32 @@ def take_host(run_id: str, index: Optional[Index] = None) -> int:
     Raises:
         Held: with the owner's record.
     """
-    index = index or Index()
     fd = open_lock(host_lock_path())
-    if try_lock(fd):
-        others = [entry for entry in index.entries() if entry["run_id"] != run_id]
-        if not others:
-            return fd
-    else:
-        others = index.entries()
+    owner = taken(fd, index or Index(), run_id)
+    if owner is None:
+        return fd
     os.close(fd)
-    raise held(others[0] if others else {})
+    raise held(owner)
+
+
+def taken(fd: int, index: Index, run_id: str = "") -> Optional[Dict[str, Any]]:
+    """Take the host's lock; None when that went well and no other run is open, else the owner's record.
+
+    Whoever only looks (``busy_with``) takes the lock for a moment, too: one that is taken with no run open is tried
+    for up to a second.
+    """
+    end = clocks.boottime_ns() + LOOKING_S * clocks.SECOND
+    while True:
+        ours = try_lock(fd)
+        entries = index.entries()
+        others = [entry for entry in entries if entry["run_id"] != run_id]
+        if others:
+            return others[0]
+        if ours:
+            return None
+        if clocks.boottime_ns() > end:
+            return entries[0] if entries else {}
+        clocks.pause(0.02)
 
 
 def held(owner: Dict[str, Any]) -> Held:
@@ -83,12 +101,13 @@ def held(owner: Dict[str, Any]) -> Held:
 
 def busy_with(index: Optional[Index] = None) -> Optional[Dict[str, Any]]:
     """The owner record of whoever holds the host now; None when it is free."""
-    others = (index or Index()).entries()
+    index = index or Index()
+    others = index.entries()
     if others:
         return others[0]
     fd = open_lock(host_lock_path())
     try:
-        return None if try_lock(fd) else {}
+        return taken(fd, index)
     finally:
         os.close(fd)
 

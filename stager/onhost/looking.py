@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
 import os
 import subprocess
@@ -13,6 +12,7 @@ from typing import Any, Dict, List
 from . import clocks, closing, facts, lease, legs, markers, processes
 from .channel import Args, Channel, named
 from .faults import Fault
+from .journal import read_late
 from .ledger import Ledger
 from .services import services_of
 from .state import Index, Run, runs
@@ -107,8 +107,7 @@ def collect(channel: Channel, args: Args) -> Any:
     run = named(channel.state, args["run_id"])
     with open(run.journal_path, encoding="utf-8", errors="replace") as file:
         text = file.read()
-    with contextlib.suppress(OSError), open(run.late_path, encoding="utf-8", errors="replace") as file:
-        text += file.read()
+    text += read_late(run.late_path).decode("utf-8", "replace")
     ledger = Ledger(run)
     placed = ledger.journal.last("note", "build") or {}
     tree = Tree(channel.state, placed["tree"]) if placed.get("tree") else None

@@ -72,6 +72,10 @@ def open_run(channel: Channel, args: Args) -> Any:
 
 def strike_off(run: Run) -> None:
     """Close a run that is over and died before it was struck off, or that died before it had changed anything."""
+    if not run.exists():
+        if not legs.guard_lives(run) and not Journal(run.journal_path).refresh().all:
+            closing.close(run)  # the power went before its first record was synced: nothing was begun
+        return
     ledger = Ledger(run)
     untouched = all(change["undo"]["op"] == "tree.discard" for change, _ in ledger.open())
     if ledger.verdict():

@@ -6,14 +6,18 @@ whole host, readable by all, so that any user sees who holds it.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import stat
 from typing import Any, Dict, List, Optional
 
-from .files import read_json, sync_folder, unlink_quietly, write_json
+from .files import open_regular, sweep_private, sync_folder, unlink_quietly, write_json
 from .journal import Journal
 
 ROOT_STATE = "/var/lib/stager"
+ROOT_LATE = "/run/stager"  # root's own; everybody else's late file has to lie beside the lock
+MAX_OWNER = 1 << 16  # bytes of an owner's record that are read: anybody may have written it
 
 
 def default_state() -> str:
@@ -42,35 +46,79 @@ class Index:
         self.folder = folder
 
     def entries(self) -> List[Dict[str, Any]]:
-        """Every open run's owner record, with the uid of who wrote it (by the file, not by what it says)."""
-        found = []
+        """Every open run's owner record, with the uid of who wrote it (by the file, not by what it says).
+
+        A folder that is a link holds none: no run can be entered there.
+        """
+        found: List[Dict[str, Any]] = []
         try:
-            names = sorted(os.listdir(self.folder))
-        except FileNotFoundError:
+            names = [] if os.path.islink(self.folder) else sorted(os.listdir(self.folder))
+        except (FileNotFoundError, NotADirectoryError):
             return []
         for name in names:
             path = os.path.join(self.folder, name)
             if name.startswith("."):
                 continue
-            info = os.lstat(path)
-            if stat.S_ISREG(info.st_mode):
-                record = read_json(path) or {"run_id": name}
-                found.append(dict(record, run_id=name, uid=info.st_uid))
+            with contextlib.suppress(FileNotFoundError):  # struck off since the folder was listed
+                info = os.lstat(path)
+                if stat.S_ISREG(info.st_mode):
+                    found.append(dict(owner_record(path), run_id=name, uid=info.st_uid))
         return found
 
     def add(self, run_id: str, owner: Dict[str, Any]) -> None:
-        """Enter a run."""
+        """Enter a run.
+
+        Raises:
+            OSError: the folder cannot be made, or is not what it must be.
+        """
         try:
             os.mkdir(self.folder, 0o1777)
             os.chmod(self.folder, 0o1777)
         except FileExistsError:
-            if os.path.islink(self.folder):
-                raise PermissionError("%s is a link; somebody laid it" % self.folder) from None
+            self.own()
         write_json(os.path.join(self.folder, run_id), owner, 0o644)
+
+    def own(self) -> None:
+        """Refuse a folder that is a link; root takes one that another user made, who could empty it otherwise.
+
+        Raises:
+            OSError: it is a link or no folder, or was exchanged at this moment.
+        """
+        try:
+            fd = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except NotADirectoryError:
+            raise PermissionError("%s is a link or no folder; somebody laid it" % self.folder) from None
+        try:
+            info = os.fstat(fd)
+            if os.geteuid() == 0 and info.st_uid != 0:
+                os.fchown(fd, 0, 0)
+                os.fchmod(fd, 0o1777)
+            now = os.lstat(self.folder)
+            if (now.st_ino, now.st_dev) != (info.st_ino, info.st_dev):
+                raise PermissionError("%s was exchanged by somebody while we looked" % self.folder)
+        finally:
+            os.close(fd)
 
     def remove(self, run_id: str) -> None:
         """Strike a run off; one that is not there is fine."""
         unlink_quietly(os.path.join(self.folder, run_id))
+        sweep_private(os.path.join(self.folder, run_id))
+
+
+def owner_record(path: str) -> Dict[str, Any]:
+    """What an entry of the index says; nothing where it cannot be read, which makes the run no less open.
+
+    Raises:
+        FileNotFoundError: it is gone.
+    """
+    try:
+        with open(open_regular(path), "rb") as file:
+            record = json.loads(file.read(MAX_OWNER))
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 class Run:
@@ -86,7 +134,8 @@ class Run:
         self.wake_path = self.at("wake")
         self.output_path = self.at("output.log")
         self.home = self.at("home")
-        self.late_path = os.path.join(shared_folder(), "stager-%s.late" % run_id)
+        late_folder = ROOT_LATE if os.geteuid() == 0 else shared_folder()
+        self.late_path = os.path.join(late_folder, "stager-%s.late" % run_id)
 
     def at(self, name: str) -> str:
         """A path in the run's folder."""
@@ -101,8 +150,16 @@ class Run:
         sync_folder(os.path.dirname(self.folder))
 
     def exists(self) -> bool:
-        """Whether there is a journal to go by."""
-        return os.path.exists(self.journal_path)
+        """Whether there is a journal to go by: its first record can be read.
+
+        The record is synced before anything else is done: without it (the power went before) nothing was ever begun.
+        """
+        try:
+            with open(self.journal_path, "rb") as file:
+                first = json.loads(file.readline())
+        except (FileNotFoundError, ValueError):
+            return False
+        return isinstance(first, dict) and "spec" in first
 
     def journal(self, fearless: bool = False) -> Journal:
         """The journal as it stands."""

@@ -133,6 +133,25 @@ def test_a_late_file_laid_by_somebody_else_is_not_read(tmp_path: Path, journal: 
     assert len(Journal(journal.path, late=str(tmp_path / "late")).refresh().all) == 1
 
 
+def test_a_pipe_in_place_of_the_late_file_holds_nobody_up(tmp_path: Path, journal: Journal) -> None:
+    """Any user may lay one in the shared folder; opening it would wait for its other end."""
+    os.mkfifo(tmp_path / "late")
+    fearless = Journal(journal.path, fearless=True, late=str(tmp_path / "late")).refresh()
+    fearless._write_late({"seq": 1})
+    assert len(fearless.refresh().all) == 1
+
+
+def test_half_a_line_in_the_late_file_is_skipped_and_written_past(tmp_path: Path, journal: Journal) -> None:
+    """A kill may hit that write, too: what is whole counts, and the next record begins a line of its own."""
+    late = tmp_path / "late"
+    late.write_text('{"seq": 1, "kind": "note", "step": "one"}\n[]\n{"kind": "note"}\n{"seq": 2, "ki')
+    fearless = Journal(journal.path, fearless=True, late=str(late)).refresh()
+    assert [record["step"] for record in fearless.all] == ["open", "one"]
+    fearless._write_late({"seq": 2, "kind": "note", "step": "two"})
+    again = Journal(journal.path, late=str(late)).refresh()
+    assert [record["step"] for record in again.all] == ["open", "one", "two"]
+
+
 def test_the_file_system_is_found_by_the_longest_mount_point() -> None:
     """/proc is proc, whatever / is."""
     assert file_system_type("/proc/self") == "proc"

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -106,6 +107,26 @@ def test_the_host_is_free_only_with_lock_and_index(tmp_path: Path, monkeypatch: 
     os.close(locks.take_host("run-1", index))  # its own boot leg may
     index.remove("run-1")
     os.close(locks.take_host("run-2", index))
+
+
+def test_a_look_at_the_lock_is_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever only looks has the lock for a moment; a lock that stays taken with no run open is somebody's."""
+    monkeypatch.setattr(locks, "shared_folder", lambda: str(tmp_path))
+    index = Index(str(tmp_path / "index"))
+    looking = locks.open_lock(locks.host_lock_path())
+    assert locks.try_lock(looking)
+    with pytest.raises(Held, match="whose record cannot be read"):
+        locks.take_host("run-1", index)
+    threading.Timer(0.2, os.close, (looking,)).start()
+    os.close(locks.take_host("run-1", index))
+    assert locks.busy_with(index) is None
+
+
+def test_a_pipe_laid_as_a_lock_holds_nobody_up(tmp_path: Path) -> None:
+    """It is refused at once."""
+    os.mkfifo(tmp_path / "lock")
+    with pytest.raises(OSError, match="not a regular file"):
+        locks.open_lock(str(tmp_path / "lock"))
 
 
 def test_the_fence_only_grows_and_a_lower_number_is_refused(run: Run) -> None:
