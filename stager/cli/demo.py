@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import shlex
+import signal
 import sys
 
 from stager.cli.command import command
@@ -14,7 +15,7 @@ from stager.cli.planned import show_plan
 from stager.cli.progress import Progress
 from stager.cli.raw_samples import raw_samples
 from stager.cli.writing import write_file
-from stager.clock import SystemClock
+from stager.clock import Clock, SystemClock
 from stager.demo.place import Place, make_place
 from stager.demo.scene import Scene, set_scene
 from stager.errors import (
@@ -33,7 +34,7 @@ from stager.evidence.store import Store
 from stager.models.record import RunRecord
 from stager.reports.page import report_page
 from stager.run.foresight import foresee
-from stager.run.whole import Run
+from stager.run.whole import Outcome, Run
 
 
 @command(Refused, CandidateFailed, NotShown, GateRefused, LeftForPerson, NotRestored, Unreachable, HostHeld, Stopped)
@@ -46,26 +47,32 @@ def demo(output: Output) -> int:
     place = make_place(stager_home() / "demo", f"{clock.now():%Y%m%dT%H%M%S}")
     output.say(f"stager demo, in {place.root}")
     output.say("  starting production: a real engine, and a watchdog over it …")
-    with set_scene(place, clock) as scene:
-        _tell(output, scene)
-        output.say("\nwhat a run will do, as `stager plan playbook.yaml` shows it")
-        show_plan(output, foresee(scene.loaded))
-        output.say("\nthe run")
-        before = scene.process("engine")
-        progress = Progress(output)
-        outcome, record = Run(scene.loaded, place.home, clock, progress.listen, progress.told).carry_out(
-            baseline=["overlap"]
-        )
-        if record is None:
-            assert outcome.error is not None
-            raise outcome.error
-        show_run(output, outcome, record)
-        now = scene.process("engine")
-        _tell_production(output, before, now)
+    try:
+        with set_scene(place, clock) as scene:
+            outcome, record = _carry_out(output, scene, clock)
+    except KeyboardInterrupt:
+        raise Stopped(signal.SIGINT, host_state="everything the demo had started has been ended") from None
+    if record is None:
+        assert outcome.error is not None
+        raise outcome.error
     write_file(place.report, _page(place, record))
     _tell_rest(output, place, record)
     output.emit(run_document(outcome, record) | {"folder": str(place.root), "report": str(place.report)})
     return outcome.code
+
+
+def _carry_out(output: Output, scene: Scene, clock: Clock) -> tuple[Outcome, RunRecord | None]:
+    _tell(output, scene)
+    output.say("\nwhat a run will do, as `stager plan playbook.yaml` shows it")
+    show_plan(output, foresee(scene.loaded))
+    output.say("\nthe run")
+    before, progress = scene.process("engine"), Progress(output)
+    run = Run(scene.loaded, scene.place.home, clock, progress.listen, progress.told)
+    outcome, record = run.carry_out(baseline=["overlap"])
+    if record:
+        show_run(output, outcome, record)
+        _tell_production(output, before, scene.process("engine"))
+    return outcome, record
 
 
 def _tell(output: Output, scene: Scene) -> None:

@@ -42,8 +42,9 @@ def show_run(output: Output, outcome: Outcome, record: RunRecord) -> None:
     if record.baseline:
         output.say("\nproduction, measured the same way before")
         output.show(side_text(brief(production_beside_candidate(record))))
-    output.say("\nevidence")
-    show_evidence(output, record)
+    if record.evidence:
+        output.say("\nevidence")
+        show_evidence(output, record)
     if record.gate:
         output.say("gate")
         output.show(gate_text(record.gate))

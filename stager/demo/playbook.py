@@ -18,7 +18,7 @@ WORDS = 8
 def marker_text(place: Place) -> str:
     """The kind of marker that the demo's watchdog obeys."""
     return f"""\
-path: {json.dumps(str(place.marker))}
+path: {json.dumps(_literal(str(place.marker)))}
 means: The engines of this demo are worked on, so leave them stopped.
 obeyed_by: [watchdog]
 """
@@ -28,7 +28,7 @@ def playbook_text(place: Place, host: HostSpec, user: str | None) -> str:
     """The playbook. ``user`` is the candidate's account, None where the default will do."""
     url = f"http://127.0.0.1:{place.production_port}"
     word = json.dumps
-    launch = place.serve("--host", "{bind}", "--port", "{port}", "--slots", str(SLOTS))
+    launch = [*map(_literal, place.serve()), "--host", "{bind}", "--port", "{port}", "--slots", str(SLOTS)]
     account = f"\n  user: {user}" if user else ""
     return f"""\
 # Written by `stager demo`. Production is one engine with one slot; the candidate is the same engine with four.
@@ -87,6 +87,11 @@ together:
 max_age: 1d
 tolerate: {{failed: 0, error: 0, aborted: 0, inconclusive: 0}}
 """
+
+
+def _literal(text: str) -> str:
+    """A text as it is written where braces mean something."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _unit(place: Place, name: str) -> str:

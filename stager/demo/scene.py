@@ -20,7 +20,7 @@ from stager.demo.playbook import marker_text, playbook_text, policy_text
 from stager.errors import StagerError
 from stager.loading import LoadedPlaybook, load_playbook
 from stager.onhost.answers import wait_healthy
-from stager.run.patience import undisturbed
+from stager.staging.patience import undisturbed
 from stager.staging.spec import health_check
 
 
