@@ -82,7 +82,14 @@ def test_the_journal_is_readable(scene: Scene) -> None:
     said = scene.tell("show", run_id)
 
     assert said.code == 0, said.err
-    for word in ("unit.stop", "prod.service", "marker.raise", "candidate.launch", "restored", "production was down for"):
+    for word in (
+        "unit.stop",
+        "prod.service",
+        "marker.raise",
+        "candidate.launch",
+        "restored",
+        "production was down for",
+    ):
         assert word in said.out + said.err
 
 
