@@ -49,7 +49,7 @@ def follow_worker(stream: IO[bytes], end: Callable[[], None]) -> None:
     """Call ``end`` when the worker's end of the pipe is closed."""
 
     def wait() -> None:
-        while stream.read(1):
+        while os.read(stream.fileno(), 1):  # not the buffered reader: its lock would be held when the process ends
             pass
         end()
 

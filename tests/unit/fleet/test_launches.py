@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -84,3 +85,17 @@ def test_the_end_of_the_worker_is_noticed() -> None:
         assert not told.wait(0.05)
         os.close(there)
         assert told.wait(10)
+
+
+def test_a_run_that_ends_before_its_worker_ends_quietly() -> None:
+    """While it watches for the worker's end a run's process can end by itself, without a word on standard error."""
+    program = (
+        "import sys; from stager.fleet.carry import follow_worker, end_in_order; "
+        "sys.stdin.buffer.readline(); follow_worker(sys.stdin.buffer, end_in_order); print('over')"
+    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", program], stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(b"order\n")
+        process.stdin.flush()
+        assert (process.stdout.read(), process.stderr.read(), process.wait(30)) == (b"over\n", b"", 0)
