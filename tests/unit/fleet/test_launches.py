@@ -95,7 +95,9 @@ def test_a_run_that_ends_before_its_worker_ends_quietly() -> None:
     )
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", program], stdin=pipe, stdout=pipe, stderr=pipe) as process:
-        assert process.stdin and process.stdout and process.stderr
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
         process.stdin.write(b"order\n")
         process.stdin.flush()
         assert (process.stdout.read(), process.stderr.read(), process.wait(30)) == (b"over\n", b"", 0)
