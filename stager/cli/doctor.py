@@ -36,6 +36,8 @@ def show(output: Output, seen: Foresight) -> None:
         output.say(f"  {unit}: {state['active']} {state.get('sub', '')}".rstrip())
     for card in host["gpus"]:
         output.say(f"  {card['name']}: {card['memory.used']} of {card['memory.total']} MiB in use")
+    for line in seen.fit.lines() if seen.fit else ():
+        output.say(f"  {line}")
     legs = seen.facts["legs"]
     output.say(
         "  guard legs: " + ", ".join(f"{leg} {'holds' if not why else f'MISSING ({why})'}" for leg, why in legs.items())

@@ -21,5 +21,9 @@ def show_plan(output: Output, seen: Foresight) -> None:
     output.say("restore, whoever calls for it:")
     for number, line in enumerate(seen.undo, 1):
         output.say(f"  {number}. {line}")
+    if seen.fit:
+        output.say("context:")
+        for line in seen.fit.lines():
+            output.say(f"  {line}")
     for warning in seen.warnings:
         output.say(f"note: {warning}")

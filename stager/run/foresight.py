@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from stager.loading import LoadedPlaybook
+from stager.staging.model_fit import ModelFit, model_fit
 from stager.staging.plan import PlannedStep, plan_steps, undo_order
 from stager.staging.preflight import refusals, warnings
 from stager.staging.session import open_session
@@ -25,6 +26,7 @@ class Foresight:
     warnings: tuple[str, ...]
     steps: tuple[PlannedStep, ...]
     undo: tuple[str, ...]
+    fit: ModelFit | None = None
 
     @property
     def holder(self) -> Mapping[str, Any] | None:
@@ -43,6 +45,7 @@ class Foresight:
             "guard_legs": {leg: {"holds": not why, "why": why} for leg, why in self.facts["legs"].items()},
             "steps": [vars(step) for step in self.steps],
             "undo": list(self.undo),
+            "context": self.fit.document() if self.fit else None,
             "facts": dict(self.facts),
         }
 
@@ -56,13 +59,15 @@ def foresee(loaded: LoadedPlaybook) -> Foresight:
     with open_session(loaded.playbook.host) as session:
         staging = Staging(loaded, session, datetime.now(UTC))
         facts = session.call("look", "facts", spec=staging.spec)
+        fit = model_fit(session, loaded.playbook.candidate, facts)
     whole = bool(facts.get("candidate", {}).get("tree_whole", True))
     return Foresight(
         address=loaded.playbook.host.address,
         spec=staging.spec,
         facts=facts,
-        reasons=tuple(refusals(staging.spec, facts)),
-        warnings=tuple(warnings(staging.spec, facts)),
+        reasons=(*refusals(staging.spec, facts), *(fit.reasons if isinstance(fit, ModelFit) else ())),
+        warnings=(*warnings(staging.spec, facts), *([fit] if isinstance(fit, str) else [])),
         steps=tuple(plan_steps(staging.spec, tree_whole=whole)),
         undo=tuple(undo_order(staging.spec)),
+        fit=fit if isinstance(fit, ModelFit) else None,
     )

@@ -16,6 +16,7 @@ from stager.models.base import digest
 from stager.models.build import BuildIdentity, Distribution, ModelFile, TreeEntry, identify
 from stager.models.evidence import HostFacts
 from stager.staging.cleanup import Ended, restore
+from stager.staging.model_fit import ModelFit, may_refuse, model_fit
 from stager.staging.patience import undisturbed
 from stager.staging.preflight import refusals
 from stager.staging.release import Release, read_release
@@ -146,7 +147,10 @@ class Staging:
             facts = session.call("look", "facts", spec=self.spec, run_id=self.run_id)
         self.host = host_facts(self.loaded.playbook.host.address, facts["host"])
         with session.step("preflight", changed=False):
-            if reasons := refusals(self.spec, facts):
+            candidate = self.loaded.playbook.candidate
+            asks = self.spec["candidate"] is not None and may_refuse(candidate, facts)
+            fit = model_fit(session, candidate, facts) if asks else None
+            if reasons := [*refusals(self.spec, facts), *(fit.reasons if isinstance(fit, ModelFit) else ())]:
                 raise Refused(reasons, next=f"stager doctor {self.loaded.path}")
         self.tell_begun(self)
         self.tree_whole = bool(facts.get("candidate", {}).get("tree_whole", True))
