@@ -1,4 +1,4 @@
-"""Ctrl-C, TERM and HUP while a stage is under way: production is asked back at once, and the exit code says which it was."""
+"""Ctrl-C, TERM and HUP while a stage is under way: production is asked back at once; the exit code says which."""
 
 from __future__ import annotations
 
