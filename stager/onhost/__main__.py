@@ -34,7 +34,7 @@ def main(argv: List[str]) -> int:
     if verb == "launch":
         from . import launch
 
-        launch.main(words[0])
+        launch.main()
     from . import guard, restore
     from .state import Run
 

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional
 
 from . import clocks, legs
 from .decide import is_up
-from .files import unlink_quietly
+from .files import sweep_private, unlink_quietly
 from .journal import Record
 from .ledger import Ledger
 from .services import Services
@@ -109,9 +109,10 @@ def close(run: Run) -> None:
     """Take away what only an open run needs; idempotent. The journal, the lease of record and the output stay."""
     with contextlib.suppress(OSError):
         legs.disarm(run)
-    for name in ("ballast", "secrets", "candidate.json"):
+    for path in (run.at("ballast"), run.credential_path):
         with contextlib.suppress(OSError):
-            unlink_quietly(run.at(name))
+            unlink_quietly(path)
+    sweep_private(run.credential_path)
     Index().remove(run.run_id)
 
 

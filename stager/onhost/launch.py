@@ -1,7 +1,7 @@
 """Starting the candidate: in a unit of its own under systemd, in a session of its own elsewhere.
 
-No value of the playbook becomes part of a command line of ours: what is to run stands in a file, and secrets in another
-that only its reader may open.
+No value of the playbook becomes part of a command line of ours. Under systemd what is to run, its environment and its
+secrets reach it as a credential, from a file in memory that only root may open and that is gone once it has started.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ import os
 import pwd
 import signal
 import sys
-from typing import Any, Dict, List, NoReturn, Optional
+from typing import Any, Dict, List, NoReturn
 
 from . import candidate, clocks, gpu, processes
 from .faults import CandidateFailed, Refused
-from .files import unlink_quietly, write_atomically, write_json
+from .files import unlink_quietly, write_json
 from .ledger import Ledger
 from .state import Run
 from .systemd import Systemd, is_pid_one
 
 PR_SET_CHILD_SUBREAPER = 36
 NO_USER = "candidate.user must be written: without systemd there is no DynamicUser, and root is only taken if written"
+CREDENTIAL = "candidate"  # what the unit finds in $CREDENTIALS_DIRECTORY
 HOME_WORD = "{home}"  # filled in here: under systemd only the unit itself learns where its home is
 
 
@@ -61,8 +62,6 @@ def start(ledger: Ledger, program: str, tree: str, secrets: Dict[str, str]) -> D
     """
     run = ledger.run
     what = plan(ledger, tree)
-    path = run.at("candidate.json")
-    write_json(path, what, 0o644)
     undo = {
         "op": "candidate.stop",
         "role": "candidate",
@@ -74,14 +73,17 @@ def start(ledger: Ledger, program: str, tree: str, secrets: Dict[str, str]) -> D
     }
     intent = ledger.write("intent", "candidate.launch", undo)
     if by_unit():
-        born = start_unit(run, ledger.spec["candidate"], program, path, secrets)
+        born = start_unit(run, ledger.spec["candidate"], program, what, secrets)
         ledger.write("done", "candidate.launch", of=intent["seq"], born=born)
         return born
     return start_kept(ledger, intent["seq"], what, secrets)
 
 
-def unit_argv(run: Run, spec: Dict[str, Any], program: str, path: str, secrets: Optional[str]) -> List[str]:
-    """The argv that starts the candidate's transient unit."""
+def unit_argv(run: Run, spec: Dict[str, Any], program: str) -> List[str]:
+    """The argv that starts the candidate's transient unit.
+
+    A property's value is taken as it is: systemd writes it into the unit's file with its own percent signs doubled.
+    """
     properties = {
         "Type": "exec",
         "KillMode": "control-group",
@@ -91,6 +93,7 @@ def unit_argv(run: Run, spec: Dict[str, Any], program: str, path: str, secrets: 
         "StateDirectoryMode": "0700",
         "StandardOutput": "append:" + run.output_path,
         "StandardError": "append:" + run.output_path,
+        "LoadCredential": CREDENTIAL + ":" + run.credential_path,
         "OOMScoreAdjust": "500",  # where memory runs out, the candidate goes first
         "Restart": "no",
     }
@@ -100,22 +103,21 @@ def unit_argv(run: Run, spec: Dict[str, Any], program: str, path: str, secrets: 
         properties["User"] = spec["user"]
     else:
         properties["DynamicUser"] = "yes"
-    if secrets:
-        properties["LoadCredential"] = "secrets:" + secrets
     argv = ["systemd-run", "--quiet", "--no-ask-password", "--unit=" + candidate.unit_name(run.run_id)]
-    argv += ["--property=%s=%s" % (name, str(value).replace("%", "%%")) for name, value in properties.items()]
-    return [*argv, "--", sys.executable, "-I", program, "launch", path]
+    argv += ["--property=%s=%s" % (name, value) for name, value in properties.items()]
+    return [*argv, "--", sys.executable, "-I", program, "launch"]
 
 
-def start_unit(run: Run, spec: Dict[str, Any], program: str, path: str, secrets: Dict[str, str]) -> Dict[str, Any]:
+def start_unit(
+    run: Run, spec: Dict[str, Any], program: str, what: Dict[str, Any], secrets: Dict[str, str]
+) -> Dict[str, Any]:
     """Start the transient unit and read back who it is."""
-    secret_path = run.at("secrets") if secrets else None
-    if secret_path:
-        write_atomically(secret_path, json.dumps(secrets).encode(), 0o600)
+    os.makedirs(os.path.dirname(run.credential_path), 0o700, exist_ok=True)
     try:
-        ran = processes.run(unit_argv(run, spec, program, path, secret_path), timeout=60)
+        write_json(run.credential_path, {"what": what, "secrets": secrets})
+        ran = processes.run(unit_argv(run, spec, program), timeout=60)
     finally:
-        unlink_quietly(run.at("secrets"))
+        unlink_quietly(run.credential_path)
     name = candidate.unit_name(run.run_id)
     unit = Systemd().units([name])[name]
     if not ran.ok and unit.get("LoadState") != "loaded":
@@ -218,20 +220,15 @@ def become(what: Dict[str, Any], secrets: Dict[str, str]) -> NoReturn:
     os.execvpe(argv[0], argv, env)
 
 
-def main(path: str) -> NoReturn:
+def main() -> NoReturn:
     """The first process of the candidate's unit.
 
-    Read what to run, and the secrets that only this unit may read, and become it.
+    Read what to run, which only this unit may read, and become it.
     """
-    with open(path) as file:
-        what = json.load(file)
-    secrets: Dict[str, str] = {}
-    folder = os.environ.get("CREDENTIALS_DIRECTORY")
-    if folder and os.path.exists(os.path.join(folder, "secrets")):
-        with open(os.path.join(folder, "secrets")) as file:
-            secrets = json.load(file)
     try:
-        become(what, secrets)
+        with open(os.path.join(os.environ["CREDENTIALS_DIRECTORY"], CREDENTIAL)) as file:
+            told = json.load(file)
+        become(told["what"], told["secrets"])
     except (OSError, KeyError) as error:
         sys.stderr.write("stager: the candidate could not be started: %s\n" % error)
         sys.exit(127)

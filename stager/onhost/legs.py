@@ -10,7 +10,7 @@ import sys
 from typing import Any, Dict, List
 
 from . import clocks, cron, lease, processes
-from .files import read_json, sync_folder, unlink_quietly, write_atomically
+from .files import read_json, sweep_private, sync_folder, unlink_quietly, write_atomically
 from .launch import by_unit
 from .state import Run
 from .systemd import Systemd
@@ -23,6 +23,30 @@ TOLERANCE = 2.0  # seconds between the cap we want and the elapse that systemd t
 def own_argv(program: str, verb: str, run: Run) -> List[str]:
     """The argv of one of our own processes for a run."""
     return [sys.executable, "-I", program, verb, run.state, run.run_id]
+
+
+def quoted(argv: List[str], in_file: bool) -> str:
+    """A command line that systemd reads as exactly these words.
+
+    A dollar sign is doubled against its variables. A percent sign is doubled only ``in_file``: a property given to
+    systemd-run is not read for specifiers.
+    """
+    words = [word.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$") for word in argv]
+    return specifiers(" ".join('"%s"' % word for word in words)) if in_file else " ".join('"%s"' % w for w in words)
+
+
+def specifiers(text: str) -> str:
+    """A value of a unit file without specifiers."""
+    return text.replace("%", "%%")
+
+
+def unsayable(argv: List[str]) -> str:
+    """Why systemd cannot be given this argv.
+
+    Up to 257 it rewrites dollar signs of a transient unit when it reloads; a control character ends a unit file's line.
+    """
+    words = [word for word in argv if "$" in word or not word.isprintable()]
+    return "%r holds a dollar sign or a control character, which systemd does not keep" % words[0] if words else ""
 
 
 def spawn(argv: List[str], log: str) -> int:
@@ -61,13 +85,29 @@ def start_guard(run: Run, program: str) -> str:
     if not by_unit():
         spawn(own_argv(program, "guard", run), run.at("guard.log"))
         return ""
+    why = unsayable(own_argv(program, "after-guard", run))
+    if why:
+        return why
     argv = ["systemd-run", "--quiet", "--no-ask-password", "--collect", "--unit=" + guard_unit(run)]
     argv += ["--property=" + text for text in (
         "Type=exec", "TimeoutStopSec=infinity", "KillMode=mixed", "OOMScoreAdjust=-900", "Restart=no",
-        "ExecStopPost=" + " ".join(own_argv(program, "after-guard", run)),
+        "ExecStopPost=" + quoted(own_argv(program, "after-guard", run), in_file=False),
     )]  # fmt: skip
     ran = processes.run([*argv, "--", *own_argv(program, "guard", run)], timeout=30)
     return "" if ran.ok else ran.words()
+
+
+def guard_trouble(run: Run, program: str) -> str:
+    """Read the guard back: why it, or what follows on its end, is not there; empty when both are."""
+    if not guard_lives(run):
+        return "the guard does not run"
+    if not by_unit():
+        return ""
+    told = Systemd().ctl("show", "-p", "ExecStopPost", "--", guard_unit(run)).out
+    wanted = "argv[]=%s ;" % " ".join(own_argv(program, "after-guard", run))
+    return (
+        "" if wanted in told else "the guard's end would not restore: it has %s" % (told.strip() or "no ExecStopPost")
+    )
 
 
 def guard_lives(run: Run) -> bool:
@@ -177,7 +217,13 @@ ExecStart=%s
 
 [Install]
 WantedBy=multi-user.target
-""" % (run.run_id, run.run_id, run.journal_path, run.state, " ".join(own_argv(program, "boot", run)))
+""" % (
+        run.run_id,
+        run.run_id,
+        specifiers(run.journal_path),
+        quoted([run.state], in_file=True),
+        quoted(own_argv(program, "boot", run), in_file=True),
+    )
 
 
 def install_boot(run: Run, program: str) -> str:
@@ -205,7 +251,7 @@ def install_boot(run: Run, program: str) -> str:
 def arm(run: Run, program: str) -> List[Dict[str, Any]]:
     """Arm B and C and read all three back: name, armed, why not, what it covers."""
     cap, boot = start_cap(run, program), install_boot(run, program)
-    guard = "" if guard_lives(run) else "the guard does not run"
+    guard = guard_trouble(run, program)
     return [
         {"leg": "lease", "armed": not guard, "why": guard, "how": "guard service" if by_unit() else "detached process"},
         {
@@ -226,6 +272,7 @@ def disarm(run: Run) -> None:
     Systemd().ctl("stop", "--", cap_unit(run) + ".timer")
     for path in (os.path.join(WANTS, boot_unit(run)), os.path.join(UNITS, boot_unit(run))):
         unlink_quietly(path)
+    sweep_private(os.path.join(UNITS, boot_unit(run)))
 
 
 def standing(run: Run) -> List[str]:

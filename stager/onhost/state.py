@@ -16,7 +16,8 @@ from .files import open_regular, sweep_private, sync_folder, unlink_quietly, wri
 from .journal import Journal
 
 ROOT_STATE = "/var/lib/stager"
-ROOT_LATE = "/run/stager"  # root's own; everybody else's late file has to lie beside the lock
+#: Root's own, in memory, made when it is needed; everybody else's late file has to lie beside the lock.
+ROOT_RUNTIME = "/run/stager"
 MAX_OWNER = 1 << 16  # bytes of an owner's record that are read: anybody may have written it
 
 
@@ -134,7 +135,8 @@ class Run:
         self.wake_path = self.at("wake")
         self.output_path = self.at("output.log")
         self.home = self.at("home")
-        late_folder = ROOT_LATE if os.geteuid() == 0 else shared_folder()
+        self.credential_path = os.path.join(ROOT_RUNTIME, "candidate-%s.json" % run_id)
+        late_folder = ROOT_RUNTIME if os.geteuid() == 0 else shared_folder()
         self.late_path = os.path.join(late_folder, "stager-%s.late" % run_id)
 
     def at(self, name: str) -> str:
