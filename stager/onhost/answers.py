@@ -58,12 +58,6 @@ class Plain(http.client.HTTPConnection):
     response_class = Answer
 
 
-class Encrypted(http.client.HTTPSConnection):
-    """The same over TLS."""
-
-    response_class = Answer
-
-
 class PlainAnswers(urllib.request.HTTPHandler):
     """How http is opened."""
 
@@ -72,16 +66,25 @@ class PlainAnswers(urllib.request.HTTPHandler):
         return self.do_open(Plain, req)
 
 
-class EncryptedAnswers(urllib.request.HTTPSHandler):
-    """How https is opened."""
+KINDS: List[Any] = [PlainAnswers]
+if hasattr(http.client, "HTTPSConnection"):  # a Python that was built without TLS has none
 
-    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        """Open with one time for the whole answer."""
-        return self.do_open(Encrypted, req)
+    class Encrypted(http.client.HTTPSConnection):
+        """The same over TLS."""
 
+        response_class = Answer
+
+    class EncryptedAnswers(urllib.request.HTTPSHandler):
+        """How https is opened."""
+
+        def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+            """Open with one time for the whole answer."""
+            return self.do_open(Encrypted, req)
+
+    KINDS.append(EncryptedAnswers)
 
 #: No proxies: a proxy variable must never stand in between.
-OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), PlainAnswers, EncryptedAnswers)
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), *KINDS)
 
 
 def fetch(

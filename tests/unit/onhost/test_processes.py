@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -27,6 +28,20 @@ def test_a_python_without_pidfds_signals_all_the_same(
         assert processes.send(identity, signal.SIGKILL) is True
         assert child.wait(5) == -signal.SIGKILL
     assert not processes.pidfds_work()
+
+
+def test_a_filter_that_refuses_pidfds_is_no_dead_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Containers' filters answer EPERM to calls they do not know: the process is signalled all the same."""
+
+    def refused(pid: int) -> int:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "pidfd_open", refused)
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as child:
+        identity = processes.identify(child.pid)
+        assert identity is not None
+        assert processes.send(identity, signal.SIGKILL) is True
+        assert child.wait(5) == -signal.SIGKILL
 
 
 def test_a_commands_output_is_kept_byte_for_byte() -> None:
