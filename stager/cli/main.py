@@ -19,6 +19,7 @@ from stager.errors import UNKNOWN, UNTOUCHED, StagerError, Stopped, UsageError
 
 #: Command name -> where it is. One line a command; its module is imported when the command is used.
 COMMANDS: dict[str, str] = {
+    "init": "stager.cli.init:init",
     "doctor": "stager.cli.doctor:doctor",
     "rehearse": "stager.cli.rehearse:rehearse",
     "plan": "stager.cli.plan:plan",

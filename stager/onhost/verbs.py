@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Optional
 
-from . import changing, fence, keeping, looking, opening, promote
+from . import changing, fence, keeping, looking, opening, promote, scout
 from .channel import Args, Channel, named
 from .faults import Fault, Fenced
 from .state import Run
@@ -16,6 +16,7 @@ LOOKING: Dict[str, Callable[[Channel, Args], Any]] = {
     "collect": looking.collect,
     "journal": looking.journal,
     "read": looking.read,
+    "scout": scout.scout,
     "kept": keeping.kept,
     "metronome": looking.beat_source,
     "promoted": promote.promoted,
