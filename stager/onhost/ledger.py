@@ -11,6 +11,7 @@ import contextlib
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from . import clocks, failpoints, fence
+from .faults import Fault
 from .journal import Journal, Record
 from .locks import change_lock
 from .state import Run
@@ -42,8 +43,18 @@ class Ledger:
         return self.journal.all[0]
 
     def write(self, kind: str, step: str, undo: Optional[Dict[str, Any]] = None, **fields: Any) -> Record:
-        """Append and sync one record; the point after it is a boundary."""
-        record = self.journal.append(kind, step, undo, self.number, **fields)
+        """Append and sync one record; the point after it is a boundary.
+
+        Raises:
+            Fault: it cannot be written, and this is no restore: then what it announces must not be done.
+        """
+        try:
+            record = self.journal.append(kind, step, undo, self.number, **fields)
+        except OSError as error:
+            raise Fault(
+                "The run's journal cannot be written any more (%s): nothing more is changed."
+                % (error.strerror or error)
+            ) from None
         failpoints.boundary(self.run.state, record)
         return record
 
