@@ -9,7 +9,8 @@ from rich.table import Table
 from stager.cli.output import Output
 from stager.clock import SystemClock
 from stager.fleet.nights import describe, read_night
-from stager.fleet.queue import Queue, Row
+from stager.fleet.queue import Queue
+from stager.fleet.rows import Row
 from stager.fleet.schedule import next_start
 
 

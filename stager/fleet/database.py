@@ -55,7 +55,9 @@ def find_database(home: Path, given: str | None = None) -> Database:
         return Database(f"sqlite:///{file}")
     parts = urlsplit(url)
     if parts.scheme not in _SCHEMES:
-        raise UsageError(f"The fleet's database must be one of {', '.join(_SCHEMES)}://…, not {parts.scheme or url!r}.")
+        raise UsageError(
+            f"The fleet's database must be one of {', '.join(_SCHEMES)}://…, not {parts.scheme or 'this'}."
+        )
     if given and parts.password:
         raise UsageError(
             f"A password on the command line is seen by every user of this machine; put the address into {VARIABLE}, "

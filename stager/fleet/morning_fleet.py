@@ -10,7 +10,8 @@ from datetime import date, datetime
 from stager.errors import Refused, StagerError
 from stager.fleet.morning import Idle, idle_nights
 from stager.fleet.nights import batch_of, read_night
-from stager.fleet.queue import Queue, Row
+from stager.fleet.queue import Queue
+from stager.fleet.rows import Row
 from stager.models.record import RunRecord
 
 #: Why a night of a fleet had no jobs where nothing says more.

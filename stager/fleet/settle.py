@@ -124,25 +124,34 @@ def _settled(session: Session, job: Job, run_id: str, ended: Ended, reason: str,
     keep_files(how.home, run_id, {"journal.jsonl": kept.journal, "output.log": kept.output, "playbook.yaml": job.text})
     if known := by_record(job, run_id, how.home):  # its own process wrote it meanwhile, in its orderly end
         return known
-    exhibits, _ = Store(how.home).search(run_id=run_id)
-    evidence = tuple(item.evidence for item in exhibits)
     error = ended.error(job.host)
     code = gravest([INTERRUPTED, *([error.code] if error else [])])
-    record = RunRecord(
+    note = f"cut short with the worker that carried it out; the host ended it by itself: {reason}"
+    begun = record_of(session, job, run_id, how.home)
+    update = {"cleanup": ended.cleanup, "exit_code": code, "ended_at": how.clock.now(), "notes": (*begun.notes, note)}
+    record = begun.model_copy(update=update)
+    Records(how.home).save(record)
+    return told_of(record, "interrupted", error.message if error else f"cut short with its worker; {ended.words}")
+
+
+def record_of(session: Session, job: Job, run_id: str, home: Path) -> RunRecord:
+    """Return what this machine knows of a run whose end it does not know: its record, or at least its evidence."""
+    if run_id in Records(home).ids():
+        return Records(home).load(run_id)
+    exhibits, _ = Store(home).search(run_id=run_id)
+    evidence = tuple(item.evidence for item in exhibits)
+    return RunRecord(
         run_id=run_id,
         build_id=evidence[0].build_id if evidence else None,
         host=evidence[0].host if evidence else facts_of(None, playbook_of(job).host.address, session.onhost.hello),
         playbook=job.name,
         started_at=started(run_id, job.submitted),
-        ended_at=how.clock.now(),
+        ended_at=None,
         steps=(),
         evidence=evidence,
-        cleanup=ended.cleanup,
-        exit_code=code,
-        notes=(f"cut short with the worker that carried it out; the host ended it by itself: {reason}",),
+        cleanup=None,
+        exit_code=None,
     )
-    Records(how.home).save(record)
-    return told_of(record, "interrupted", error.message if error else f"cut short with its worker; {ended.words}")
 
 
 def told_of(record: RunRecord, ending: Any, message: str) -> Told:  # noqa: ANN401 - one of Ending's words

@@ -13,8 +13,9 @@ from stager.fleet import workflows
 from stager.fleet.database import Database, DatabaseGone
 from stager.fleet.identity import Identity, only_one
 from stager.fleet.launches import CARRY, Launches
-from stager.fleet.queue import VERSION, Queue, open_queue
+from stager.fleet.queue import Queue, open_queue
 from stager.fleet.roster import BEAT_EVERY, DEAD_AFTER, Entry
+from stager.fleet.rows import VERSION
 from stager.fleet.settle import Settling
 from stager.fleet.work import Work
 from stager.host.starts import SHARED

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 from stager.clock import Clock
 from stager.fleet.database import Database, DatabaseGone
-from stager.fleet.queue import APPLICATION, JOB, NIGHT, ROLLOUT, VERSION, Queue, options
+from stager.fleet.queue import Queue
 from stager.fleet.roster import BEAT_EVERY
+from stager.fleet.rows import APPLICATION, JOB, NIGHT, ROLLOUT, VERSION, options
 from stager.fleet.settle import INTERRUPTED
 from stager.fleet.waves import stopped
 from stager.fleet.work import Work, pause_before_next
