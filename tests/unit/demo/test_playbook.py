@@ -36,7 +36,7 @@ def test_the_playbook_is_valid_and_says_what_it_does(tmp_path: Path, user: str |
     assert loaded.playbook.candidate.user == user
     assert loaded.playbook.candidate.claims.slots == loaded.playbook.probes["overlap"]["streams"] == SLOTS
     assert loaded.playbook.host == HOST
-    assert loaded.markers["maintenance"].path == str(place.marker)
+    assert loaded.markers["maintenance"].path_for("a-run") == str(place.marker)
     assert loaded.policy == root / "policy.yaml"
 
 
