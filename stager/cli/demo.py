@@ -8,12 +8,12 @@ import signal
 import sys
 
 from stager.cli.command import command
-from stager.cli.ending import run_document, show_run
 from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.cli.planned import show_plan
 from stager.cli.progress import Progress
 from stager.cli.raw_samples import raw_samples
+from stager.cli.run_shown import run_document, show_run
 from stager.cli.writing import write_file
 from stager.clock import Clock, SystemClock
 from stager.demo.place import Place, make_place

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from stager.cli.command import command
-from stager.cli.ending import run_document, show_run
 from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.cli.progress import Progress
+from stager.cli.run_shown import run_document, show_run
 from stager.clock import SystemClock
 from stager.errors import (
     CandidateFailed,

@@ -9,9 +9,10 @@ import click
 from rich.table import Table
 
 from stager.cli.command import command
-from stager.cli.ending import show_cleanup, show_evidence
+from stager.cli.ending import show_cleanup
 from stager.cli.home import stager_home
 from stager.cli.output import Output
+from stager.cli.run_shown import show_evidence
 from stager.evidence.records import Records
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from stager.cli.command import command
-from stager.cli.ending import show_evidence
 from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.cli.progress import Progress
+from stager.cli.run_shown import show_evidence
 from stager.errors import InvalidFile, NotRestored, NotShown, Unreachable
 from stager.evidence.records import Records
 from stager.evidence.store import Store

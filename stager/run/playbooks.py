@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from stager.loading import LoadedPlaybook, load_playbook
-from stager.probes.catalog import PROBES
 from stager.staging.engine import engine_of
 
 #: The sections whose keys are probes' names, each with the probe's own parameters.
@@ -20,8 +19,10 @@ def load_runnable(path: str | Path, *, check_files: bool = True) -> LoadedPlaybo
     """
     loaded = load_playbook(path, check_files=check_files)
     engine_of(loaded.playbook.candidate.engine)
-    parameters = {name: probe.parameters for name, probe in PROBES.items()}
     for section in SECTIONS:
         if loaded.source.at(section):
+            from stager.probes.catalog import PROBES  # all probes and the load client: only where one is named
+
+            parameters = {name: probe.parameters for name, probe in PROBES.items()}
             loaded.source.named_parts(parameters, section)
     return loaded
