@@ -92,6 +92,7 @@ def once(run: Run, reason: str, by: str, patient: bool = False) -> Record:
         ShuttingDown: the host goes down, and production could not be brought back before.
     """
     with change_lock(run, usurp=True) as hold:
+        hold.extend(10)  # another restore waits for this one as long as it gets on
         ledger = Ledger(run, fearless=True)
         known = ledger.verdict()
         if known and not (known["code"] == 9 and by == "controller"):  # a person may try again
