@@ -8,7 +8,7 @@ from typing import Any
 from stager.cli.ending import show_cleanup
 from stager.cli.output import Output
 from stager.errors import GRAVITY, GateRefused
-from stager.models.record import RunRecord
+from stager.models.record import Baseline, RunRecord
 from stager.reports.figures import label, seconds
 from stager.reports.gate_text import gate_text
 from stager.reports.headlines import HEADLINES
@@ -29,6 +29,8 @@ def show_run(output: Output, outcome: Outcome, record: RunRecord) -> None:
     if record.baseline:
         output.say("\nproduction, measured the same way before")
         output.show(side_text(brief(production_beside_candidate(record))))
+        for item in record.baseline:
+            _show_production(output, item)
     if record.evidence:
         output.say("\nevidence")
         show_evidence(output, record)
@@ -52,6 +54,17 @@ def show_run(output: Output, outcome: Outcome, record: RunRecord) -> None:
             output.warn(f"next: {outcome.error.next}")
     took = f" after {seconds((record.ended_at - record.started_at).total_seconds())}" if record.ended_at else ""
     output.say(f"run {record.run_id}, build {(record.build_id or 'none')[:12]}: exit {outcome.code}{took}")
+
+
+def _show_production(output: Output, item: Baseline) -> None:
+    """Say beside production's numbers what they rest on; they belong to no build, and no gate reads them."""
+    finding = item.finding
+    output.say(f"  {item.probe}/{finding.claim} on production, {item.service}: {finding.verdict}")
+    for reason in finding.reasons:
+        output.say(f"    because {reason}")
+    output.say(f"    sampled {finding.sampled}")
+    for sentence in finding.not_proven:
+        output.say(f"    did not prove {sentence}")
 
 
 def brief(comparison: Comparison) -> Comparison:

@@ -57,7 +57,7 @@ def test_the_demo_shows_four_against_one_and_leaves_a_report(tmp_path: Path) -> 
 
 
 def test_an_interrupted_demo_leaves_nothing(tmp_path: Path) -> None:
-    """A demo that is interrupted while production is down puts it back, ends all it started, and says so by its code."""
+    """A demo that is interrupted while production is down puts it back, ends all it started and exits with 130."""
     home = tmp_path / "home"
     process = subprocess.Popen(DEMO, env=os.environ | {"STAGER_HOME": str(home)}, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, start_new_session=True)  # fmt: skip
