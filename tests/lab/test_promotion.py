@@ -49,6 +49,25 @@ def test_promote_then_again_then_rollback(scene: Promoting) -> None:
     assert scene.on_old() == []
 
 
+@pytest.mark.engine
+@pytest.mark.timeout(600)
+def test_four_slots_go_into_production_and_are_measured_there(tmp_path: Path, engine_machine: Machine) -> None:
+    """With the real engine: the candidate generates four at once on its own port, and then production does on its."""
+    scene = Promoting(tmp_path, engine_machine, real=True)
+    scene.plan({"probes": OVERLAP}, probes=OVERLAP)
+    build = scene.shown()
+
+    said = scene.promote(build, patience=240)
+
+    assert said.code == 0, said.err
+    peaks = {(e["run_id"], e["claim"]): e for e in said.document["evidence"]}
+    measured = peaks[said.document["run_id"], "generating"]
+    assert measured["verdict"] == "passed", measured["reasons"]
+    assert measured["build_id"] == build
+    assert measured["measurements"]["generating_at_once"]["value"] == 4
+    assert scene.on_new() == []
+
+
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_build_that_does_not_hold_goes_back_by_itself(scene: Promoting, how: str) -> None:
     """What was well on its own port and is not on production's: production is back on the old one, and it is said."""
