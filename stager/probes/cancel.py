@@ -91,7 +91,7 @@ class CancelProbe:
                 sampled=f"requests whose client left in mid-work; {gauge}; a neighbour; the next first token",
                 sample_count=cancels,
                 ended_because=_ended(book, ways),
-                not_proven=_not_proven(target, parameters, ways, gauge, grace),
+                not_proven=_not_proven(target, parameters, ways, gauge, grace, stayed=_stayed(book)),
                 configured=await configured_fields(target),
             ),
         )
@@ -162,12 +162,19 @@ def _note_bench(book: Logbook, bench: Bench) -> None:
 def _note_cell(book: Logbook, cell: Cell) -> None:
     book.measure(f"{cell.name}_recovery", cell.recovery_s, "s")
     book.measure(f"{cell.name}_next_ttft", cell.next_ttft_s, "s")
+    if cell.phase is Phase.QUEUED:
+        book.measure(f"{cell.name}_out_of_queue", cell.out_of_queue_s, "s")
+        book.measure(f"{cell.name}_stayed_queued", cell.stayed_queued, "bool")
     if cell.half_closed:
         book.measure(f"{cell.name}_answer", cell.half_closed, "words")
     for reason in cell.refuted:
         book.fail(f"{cell.name}: {reason}")
     for reason in cell.doubted:
         book.doubt(reason)
+
+
+def _stayed(book: Logbook) -> bool:
+    return any(m.value is True for name, m in book.measurements.items() if name.endswith("_stayed_queued"))
 
 
 def _ended(book: Logbook, ways: list[How]) -> str:
@@ -177,7 +184,7 @@ def _ended(book: Logbook, ways: list[How]) -> str:
 
 
 def _not_proven(
-    target: Target, parameters: CancelParameters, ways: list[How], gauge: str, grace: float
+    target: Target, parameters: CancelParameters, ways: list[How], gauge: str, grace: float, *, stayed: bool
 ) -> tuple[str, ...]:
     skipped = " and ".join(way.value for way in parameters.ways if way not in ways)
     limits = [
@@ -186,6 +193,8 @@ def _not_proven(
         f"races rarer than the {parameters.races} cancels tried, and jobs that come back after {grace:g} s",
         "when, within the step it was in, a job ended: an engine may read a prompt to its end before it lets go",
     ]
+    if stayed:
+        limits.append("that a queued request is dropped while it waits: it stayed in the queue until a slot was free")
     if skipped:
         limits.append(f"{skipped}: not measurable through an SSH forward, which ends connections in its own way")
     if gauge.startswith("no gauge"):

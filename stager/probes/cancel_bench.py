@@ -48,6 +48,7 @@ class Bench:
     token_s: float = 0.0
     prefill_s: float = 0.0
     wide_ttft: float = 0.0
+    beside_ttft: float = 0.0
     neighbour_text: str | None = None
     canary: str = ""
     tag: str = field(default_factory=fresh_tag)
@@ -65,8 +66,11 @@ class Bench:
         return min(wanted, (self.target.claims.context or _UNKNOWN_WINDOW) // 2)
 
     def deadline(self, *, reading: bool) -> float:
-        """Seconds after its client left at which a job must be gone: the grace, and the step it may be in."""
-        return self.grace + (self.prefill_s if reading else self.token_s)
+        """Seconds after its client left at which a job must be gone: the grace, and the step it may be in.
+
+        A step that also reads short prompts at full width is taken for the longest; while a long one is read, that one.
+        """
+        return self.grace + max(self.wide_ttft, self.beside_ttft, self.prefill_s if reading else 0.0)
 
     @property
     def ghost_would_show(self) -> bool:
@@ -114,6 +118,7 @@ async def take_bench(target: Target, timeout_s: float, grace: float, prompt_toke
             ask_once(target, bench.neighbour(), timeout_s), ask_once(target, beside, timeout_s)
         )
         texts.append(_whole(neighbour, book).content)
+        bench.beside_ttft = neighbour.ttft or 0.0
         bench.prefill_s = max(bench.prefill_s, _whole(companion, book).ttft or 0.0)
     bench.neighbour_text = texts[0] if texts[0] == texts[1] else None
     return bench
@@ -163,6 +168,13 @@ def start(bench: Bench, request: CompletionRequest) -> Running:
     return Running(asyncio.ensure_future(send()), speaking)
 
 
-def leaving(way: How, bench: Bench, *, after_deltas: int | None = None, after_s: float | None = None) -> Cut:
+def leaving(
+    way: How,
+    bench: Bench,
+    *,
+    after_deltas: int | None = None,
+    after_s: float | None = None,
+    on: asyncio.Event | None = None,
+) -> Cut:
     """Return a cut that, half-closed, goes on reading for half the grace and then closes."""
-    return Cut(way, after_deltas=after_deltas, after_s=after_s, linger=bench.grace / 2)
+    return Cut(way, after_deltas=after_deltas, after_s=after_s, on=on, linger=bench.grace / 2)

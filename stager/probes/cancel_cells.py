@@ -13,7 +13,7 @@ from stager.client.record import Completion
 from stager.client.ticks import ticks
 from stager.engines.reading import Reading
 from stager.probes.cancel_bench import NEIGHBOUR_TOKENS, Bench, Running, leaving, start
-from stager.probes.cancel_watch import next_token, watch
+from stager.probes.cancel_watch import next_token, seen_waiting, watch
 from stager.probes.logbook import Logbook, broken, sketch
 
 #: Share of a prompt's reading time after which its client leaves.
@@ -39,6 +39,9 @@ class Cell:
     recovery_s: float | None = None
     next_ttft_s: float | None = None
     half_closed: str = ""
+    left_ns: int | None = None
+    out_of_queue_s: float | None = None
+    stayed_queued: bool = False
     samples: int = 0
     race: bool = False
     refuted: list[str] = field(default_factory=list)
@@ -53,23 +56,20 @@ class Cell:
 async def run_cell(bench: Bench, phase: Phase, way: How, prompt_tokens: int, book: Logbook) -> Cell:
     """Run one cell on an idle engine and leave it idle, or note that it is not."""
     cell = Cell(phase, way)
-    neighbour = start(bench, bench.neighbour())
+    release = asyncio.Event()
+    blockers = await _fill(bench, release) if phase is Phase.QUEUED else []
+    neighbour = start(bench, bench.neighbour())  # last, so that it still holds its slot when the victim comes
     try:
-        if not await neighbour.speaks(bench.timeout):
-            await _judge_neighbour(bench, cell, neighbour)
-            return cell
-        if phase is Phase.QUEUED:
-            await _leave_queue(bench, cell, neighbour, book)
-        else:
-            cut = _cut(bench, phase, way)
-            victim = await start(bench, bench.victim(cut, prompt_tokens if phase is Phase.PREFILL else 0)).task
-            left_ns = ticks()
-            _note_victim(cell, victim, cut, book)
-            await _gauge_back(bench, cell, bench.active, left_ns, lambda: not neighbour.task.done())
+        if await neighbour.speaks(bench.timeout):
+            await _leave(bench, cell, neighbour, prompt_tokens, book)
+        if blockers:
+            await _free(blockers, release)
+            await _gauge_back(bench, cell, bench.active, ticks(), lambda: not neighbour.task.done())
         await _judge_neighbour(bench, cell, neighbour)
     finally:
         neighbour.task.cancel()
         await asyncio.gather(neighbour.task, return_exceptions=True)
+        await _free(blockers, release)
     await _gauge_back(bench, cell, bench.active, ticks(), lambda: 0)
     cell.next_ttft_s, why = await next_token(bench)
     if why:
@@ -77,36 +77,55 @@ async def run_cell(bench: Bench, phase: Phase, way: How, prompt_tokens: int, boo
     return cell
 
 
-async def _leave_queue(bench: Bench, cell: Cell, neighbour: Running, book: Logbook) -> None:
-    """Fill the slots, queue one more, let its client leave, then free the slots."""
-    release = asyncio.Event()
+async def _fill(bench: Bench, release: asyncio.Event) -> list[Running]:
+    """Occupy all claimed slots but one with long jobs; their clients leave when released."""
     blockers = [start(bench, bench.victim(Cut(How.CLOSE, on=release))) for _ in range(bench.width - 1)]
-    try:
-        for blocker in blockers:
-            await blocker.speaks(bench.timeout)
-        cut = leaving(cell.way, bench, after_s=max(0.1, 3 * bench.wide_ttft))
-        victim = await start(bench, bench.victim(cut)).task
-        left_ns = ticks()
-        _note_victim(cell, victim, cut, book)
-        if bench.waiting is not None:
-            await _gauge_back(bench, cell, bench.waiting, left_ns, lambda: 0)
-    finally:
-        release.set()
-        await asyncio.gather(*(blocker.task for blocker in blockers), return_exceptions=True)
-    await _gauge_back(bench, cell, bench.active, ticks(), lambda: not neighbour.task.done())
+    for blocker in blockers:
+        await blocker.speaks(bench.timeout)
+    return blockers
 
 
-def _cut(bench: Bench, phase: Phase, way: How) -> Cut:
-    if phase is Phase.DECODE:
-        return leaving(way, bench, after_deltas=_DECODE_DELTAS)
-    return leaving(way, bench, after_s=PREFILL_SHARE * bench.prefill_s)
+async def _free(blockers: list[Running], release: asyncio.Event) -> None:
+    release.set()
+    await asyncio.gather(*(blocker.task for blocker in blockers), return_exceptions=True)
+
+
+async def _leave(bench: Bench, cell: Cell, neighbour: Running, prompt_tokens: int, book: Logbook) -> None:
+    """Let the victim's client leave at the phase's moment, and watch the gauge of that phase come back."""
+    waits = asyncio.Event()
+    reading = cell.phase is Phase.PREFILL
+    cut = leaving(
+        cell.way,
+        bench,
+        after_deltas=_DECODE_DELTAS if cell.phase is Phase.DECODE else None,
+        after_s=PREFILL_SHARE * bench.prefill_s if reading else None,
+        on=waits if cell.phase is Phase.QUEUED else None,
+    )
+    victim = start(bench, bench.victim(cut, prompt_tokens if reading else 0))
+    if cell.phase is Phase.QUEUED:
+        await seen_waiting(bench)
+        cell.left_ns = ticks()
+        waits.set()
+    completion = await victim.task
+    left_ns = ticks()
+    _note_victim(cell, completion, cut, book)
+    if cell.phase is not Phase.QUEUED:
+        await _gauge_back(bench, cell, bench.active, left_ns, lambda: not neighbour.task.done())
+    elif bench.waiting is not None:
+        # Staying in the queue holds no slot, so it is told and not held against the engine; what follows is.
+        back = await watch(bench, bench.waiting, left_ns, bench.deadline(reading=False), lambda: 0)
+        cell.samples += back.samples
+        cell.out_of_queue_s, cell.stayed_queued = back.seconds, back.seconds is None
 
 
 def _note_victim(cell: Cell, victim: Completion, cut: Cut, book: Logbook) -> None:
     book.ended(victim)
     book.raw.setdefault("victims", []).append({"cell": cell.name, **sketch(victim)})
-    times = [(delta.at_ns - (victim.sent_ns or victim.started_ns)) / 1e9 for delta in victim.deltas]
-    before = len(times) if cut.after_s is None else sum(time < cut.after_s for time in times)
+    times = [delta.at_ns for delta in victim.deltas]
+    left_ns = cell.left_ns
+    if cut.after_s is not None:
+        left_ns = (victim.sent_ns or victim.started_ns) + round(cut.after_s * 1e9)
+    before = sum(time < left_ns for time in times) if left_ns is not None else len(times)
     if cell.phase is not Phase.DECODE and before:
         cell.doubted.append(f"{cell.name}: the request was decoding already when its client left")
     if cell.way is How.HALF_CLOSE:

@@ -1,0 +1,82 @@
+"""The probes against llama.cpp's own server and a real model: real numbers, and the truth about a small model."""
+
+import asyncio
+
+import pytest
+
+from stager.engines.llamacpp import LLAMACPP
+from stager.models.evidence import Verdict
+from stager.probes.base import ProbeResult, run_probe
+from stager.probes.catalog import PROBES
+from stager.probes.target import Claims, Target
+from tests.unit.probes.llama import llama
+
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
+
+
+def _real(probe: str, **parameters) -> tuple[ProbeResult, ...]:
+    with llama(4) as url:
+        target = Target(url, LLAMACPP, "smollm2", Claims(slots=4, context=2048))
+        wanted = PROBES[probe].parameters.model_validate(parameters)
+        return asyncio.run(run_probe(PROBES[probe], target, wanted))
+
+
+def test_ends_are_honest() -> None:
+    """llama.cpp's stop and length are true, streamed and plain, and usage equals what arrived but for the end token."""
+    (result,) = _real("finish")
+    assert result.finding.verdict is Verdict.PASSED, result.finding.reasons
+    assert result.finding.measurements["chat_stream_cut_usage"].value == 32
+    assert result.finding.measurements["chat_stream_own_end_usage"].value < 96
+
+
+def test_smollm2_calls_no_tool() -> None:
+    """The model's template knows no tools, so the probe says in every stream that no call came."""
+    (result,) = _real("function")
+    assert result.finding.verdict is Verdict.FAILED
+    assert result.finding.measurements["right_calls"].value == 0
+    assert all("no tool call came" in reason for reason in result.finding.reasons)
+
+
+def test_health_is_followed_by_tokens() -> None:
+    """Five healthy answers, five tokens."""
+    (result,) = _real("truth")
+    assert result.finding.verdict is Verdict.PASSED, result.finding.reasons
+
+
+def test_a_needles_prompt_is_counted_as_sent() -> None:
+    """The real prompt_tokens equal the server's own count; what the small model tells is in the evidence either way."""
+    (result,) = _real("needle", prompt_tokens=700)
+    found = result.finding
+    assert found.verdict in (Verdict.PASSED, Verdict.FAILED)
+    assert found.measurements["prompt_tokens"].value == found.measurements["prompt_tokens_expected"].value
+    assert found.measurements["prompt_tokens"].value == pytest.approx(700, rel=0.05)
+    assert all("needle at" in reason for reason in found.reasons)  # never a wrong count, never a leak
+
+
+def test_health_is_readable_through_a_prefill() -> None:
+    """At least fifty questions were due while a long prompt was read, and none of them failed."""
+    results = {result.finding.claim: result.finding for result in _real("health", prompt_tokens=1200, rate_hz=20)}
+    readable = results["readable"]
+    assert readable.verdict is Verdict.PASSED, readable.reasons
+    assert readable.measurements["health_obtained"].value >= 50
+    assert readable.measurements["health_errors"].value == 0
+    assert readable.measurements["idle_afterwards"].value is True
+
+
+def test_a_prompt_beyond_the_window_is_refused() -> None:
+    """llama.cpp reads what fits whole and refuses more aloud; where the model's own limits show, they are called so."""
+    (result,) = _real("truncation", prompt_tokens=900)
+    found = result.finding
+    assert found.measurements["prompt_tokens"].value == found.measurements["prompt_tokens_expected"].value
+    if found.verdict is not Verdict.FAILED:
+        assert found.measurements["beyond_window"].value == "refused"
+
+
+def test_cancelled_requests_are_let_go() -> None:
+    """Clients that leave while decoding or queued leave nothing running; a queued one may stay in the queue."""
+    (result,) = _real("cancel", phases=["decode", "queued"], ways=["close"], races=4, prompt_tokens=128)
+    found = result.finding
+    assert found.verdict is Verdict.PASSED, found.reasons
+    assert found.measurements["decode_close_recovery"].value < found.measurements["deadline_decoding"].value
+    stayed = found.measurements["queued_close_stayed_queued"].value
+    assert any("stayed in the queue" in sentence for sentence in found.not_proven) is stayed
