@@ -15,6 +15,7 @@ Spec = Mapping[str, Any]
 SPACE = 16 * 1024 * 1024
 #: Legs without which no run begins. Where boot is missing (neither systemd nor cron), that is said, not refused.
 NEEDED_LEGS = ("lease", "cap")
+RUNS = ("active", "activating", "reloading", "refreshing")
 #: How a person sees what a host's manager knows.
 LISTINGS = {
     "systemd": "`systemctl list-units`",
@@ -133,6 +134,10 @@ def warnings(spec: Spec, facts: Facts) -> list[str]:
     found = []
     if facts["legs"]["boot"]:
         found.append(f"leg boot is missing: {facts['legs']['boot']}; a reboot in mid-run would need `stager cleanup`.")
+    names = [*spec["production"]["service_names"], *spec["production"]["watchdog_names"]]
+    units = facts["survey"].get("units", {})
+    if names and units and not any(units[name]["active"] in RUNS for name in names):
+        found.append(f"nothing of production runs now ({', '.join(names)}): there is nothing to stop or to bring back.")
     if not spec["production"]["healthy"]:
         found.append(
             "production/healthy is not given: production counts as restored when its units run, whatever they answer."
