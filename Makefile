@@ -4,6 +4,8 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
+# What `pytest` leaves out by itself (pyproject.toml); a -m of one's own has to say so again.
+DEFAULT := not faults and not wheel and not sources
 
 # The newest Python that is new enough and can make environments; PYTHON=... overrides the search.
 define FIND_PYTHON
@@ -19,7 +21,7 @@ fi
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults check wheel-test clean
+.PHONY: help demo test test-here test-lab test-faults retest check wheel-test clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
@@ -27,11 +29,20 @@ help:  ## say what there is
 demo: $(VENV)/.demo  ## a real engine staged beside a real production, on this machine
 	$(BIN)/stager demo
 
-test: check  ## lint, types, and every test this machine can run (the crash matrix apart)
-	$(PYTEST)
+test: check test-here test-lab  ## lint, types, and every test this machine can run (the crash matrix apart)
+
+test-here: $(VENV)/.dev
+	$(PYTEST) -m 'not lab and $(DEFAULT)'
+
+# Real hosts mostly wait: two at a time, a file's tests in order.
+test-lab: $(VENV)/.dev
+	$(PYTEST) -n 2 --dist loadfile -m 'lab and $(DEFAULT)'
 
 test-faults: $(VENV)/.dev  ## the whole crash matrix, on real systemd hosts
 	$(PYTEST) -m faults
+
+retest: $(VENV)/.dev  ## what failed last, once more and one at a time
+	$(PYTEST) --last-failed --last-failed-no-failures=none -m '(faults or not faults) and not wheel and not sources'
 
 check: $(VENV)/.dev  ## lint, format and strict types
 	$(BIN)/ruff check .

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 import click
@@ -39,11 +40,15 @@ def rows(header: str) -> list[tuple[str, ...]]:
     return lines
 
 
+#: Where a shell line goes on to another command, or to a file.
+SHELL_WORDS = {"|", "||", "&&", ";", ">", ">>", "<"}
+
+
 def command_lines() -> Iterator[list[str]]:
     """Yield the words of each `stager ...` line in the README's shell blocks."""
     for block in blocks("sh"):
         for line in block.replace("\\\n", " ").splitlines():
-            words = shlex.split(line, comments=True)
+            words = list(takewhile(lambda word: word not in SHELL_WORDS, shlex.split(line, comments=True)))
             if words[:1] == ["stager"] or words[:1] == [".venv/bin/stager"]:
                 yield words[1:]
 
