@@ -56,6 +56,8 @@ def promote(output: Output, build: str, playbook: str, policy: Path | None) -> i
     """
     loaded = load_runnable(playbook)
     progress = Progress(output)
+    if loaded.playbook.promotion and not loaded.playbook.promotion.probes:
+        output.warn("note: promotion/probes names none, so nothing is measured on production's own port")
     switch = Switch(loaded, stager_home(), SystemClock(), progress.listen, progress.told)
     try:
         promoted = switch.promote(build, load_policy(policy or loaded.policy))

@@ -89,7 +89,7 @@ def test_every_boundary(scene: Promoting, fault: str) -> None:
         if fault == "guard killed" and seq == 0:
             continue  # there is none yet
         ended, trouble = one_case(scene, build, seq, fault)
-        # What the guard's end sets going waits for the step under way: the controller may still be the first to confirm.
+        # The restore that the guard's end sets going waits for the step under way: the controller may confirm first.
         either = fault == "guard killed" and seq < confirmed
         if ended != (NEW if seq >= confirmed else OLD) and not either:
             trouble.append(f"it ended on the {ended} build")
