@@ -23,20 +23,22 @@ def exhibit_list(exhibits: Sequence[Exhibit], now: datetime) -> RenderableType:
     if not exhibits:
         return Text("No evidence here yet.")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in ("digest", "build", "claim", "#", "verdict", "n", "run", "when", "fault"):
-        table.add_column(column, overflow="fold", justify="right" if column in {"#", "n"} else "left")
+    faulty = any(item.faults for item in exhibits)  # a narrow terminal has no room for an empty column
+    for column in ("digest", "build", "claim", "#", "verdict", "n", "run", "when", *(["fault"] if faulty else [])):
+        right, whole = column in {"#", "n"}, column in {"digest", "claim", "verdict"}
+        table.add_column(column, overflow="fold", justify="right" if right else "left", no_wrap=whole)
     for item in exhibits:
         evidence = item.evidence
         table.add_row(
-            item.sha256[:12],
-            evidence.build_id[:12],
+            item.sha256[:8],
+            evidence.build_id[:8],
             visible(item.name),
             str(evidence.attempt),
             verdict_text(evidence.verdict),
             str(evidence.sample_count),
             visible(evidence.run_id),
             ago(evidence.ended_at, now),
-            visible("; ".join(item.faults), "red"),
+            *([visible("; ".join(item.faults), "red")] if faulty else []),
         )
     return table
 

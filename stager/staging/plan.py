@@ -41,7 +41,7 @@ def plan_steps(spec: Mapping[str, Any], *, with_candidate: bool = True, tree_who
         steps.append(
             PlannedStep("prepare", f"{commands or 'nothing to prepare'}; tree read-only and digested: the build's name")
         )
-    steps.append(PlannedStep("arm", "legs lease, cap and boot armed and read back", "disarmed"))
+    steps.append(PlannedStep("arm", "every leg of the guard that holds here armed and read back", "disarmed"))
     steps.append(PlannedStep("drain", _drain(production["drain"])))
     steps += [
         PlannedStep("marker", f"raise {m['path']}", "cleared if mtime, size, inode and digest are ours")
