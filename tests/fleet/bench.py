@@ -63,13 +63,14 @@ class Fleet:
     def kill(self, name: str, *, with_runs: bool = False) -> None:
         """Kill a worker without a word; its runs' processes notice by themselves, or are killed with it."""
         process = self.workers.pop(name)
-        runs = [os.pidfd_open(pid) for pid in children(process.pid)] if with_runs else []
+        process.send_signal(signal.SIGSTOP)  # so that neither side has time to act on the other's end
+        for pid in children(process.pid) if with_runs else ():
+            with suppress(ProcessLookupError):
+                run = os.pidfd_open(pid)
+                signal.pidfd_send_signal(run, signal.SIGKILL)
+                os.close(run)
         process.kill()
         process.wait()
-        for run in runs:
-            with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(run, signal.SIGKILL)
-            os.close(run)
 
     def stop(self, name: str) -> int:
         """End a worker in order."""
