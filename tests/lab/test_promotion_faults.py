@@ -60,6 +60,11 @@ def one_case(scene: Promoting, build: str, seq: int, fault: str) -> tuple[str, l
     if fault != "power cut":
         scene.kill(signal.SIGCONT, int(hit["pid"]))
     code = controller.wait(PATIENCE)
+    if fault == "power cut" and not any(r.get("undo") for r in scene.journal(run_id)):
+        # It had changed nothing and armed no leg: whoever opens the next run strikes it off.
+        rehearsed = scene.stager("rehearse", str(scene.desk.playbook))
+        if rehearsed.code != 0:
+            return OLD, [f"the host is not free for the next run: {rehearsed.err}"]
     scene.wait_free(PATIENCE)
     ended = OLD if scene.link == "releases/first" else NEW
     rebooted = ("processes", "ports", "files", "unit_files") if fault == "power cut" else ()
