@@ -4,36 +4,22 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import time
 import traceback
-from typing import Any
 
-from tests.lab.faults.bench import LEASE, Bench
-from tests.lab.faults.cases import DISK, STAGE, Case, Fault
-from tests.lab.faults.controller import Controller
+from tests.lab.faults.bench import LEASE
+from tests.lab.faults.breaking import HOLD, ROOM, Breaking
+from tests.lab.faults.cases import DISK, STAGE, Fault
 from tests.lab.faults.results import Result
 from tests.lab.rig import clock
 from tests.lab.rig.machine import STATE
 from tests.lab.rig.nspawn import until
 
-HOLD = 5.0  # seconds a staged candidate is held where the fault comes after staging
-ROOM = 25.0  # seconds beyond lease or hold until "never" (two noisy cores run three hosts)
-RELOADS = "while :; do systemctl daemon-reload; sleep 1; done"
 SECOND = 10**9
 
 
-class Trial:
+class Trial(Breaking):
     """A case under way."""
-
-    def __init__(self, bench: Bench, case: Case) -> None:
-        self.bench = bench
-        self.case = case
-        self.controller: Controller | None = None
-        self.hit: dict[str, Any] = {}
-        self.run_id = ""
-        self.rebooted = False
-        self.reloads: subprocess.Popen[bytes] | None = None
 
     def run(self) -> Result:
         """All of it; a case that goes wrong in any way is `broken`, with words."""
@@ -43,10 +29,8 @@ class Trial:
             self.inject()
             if self.case.boundary == STAGE[0]:
                 time.sleep(1.5)  # nothing is open there yet, and may be in a moment
-            if self.unarmed():
-                self.bench.stager(
-                    "cleanup", self.bench.stage()
-                )  # nothing was changed, no leg laid: nobody is in the way
+            if self.unarmed():  # nothing was changed and no leg laid: the next run must find the host free
+                self.bench.stager("cleanup", self.bench.stage())
             self.bench.wait_free(LEASE + HOLD + ROOM)
             seconds = time.monotonic() - began
             self.recover()
@@ -70,12 +54,12 @@ class Trial:
     def reach(self) -> None:
         """Bring the run to the boundary; the process that wrote its record stands still there."""
         bench, boundary = self.bench, self.case.boundary
+        if boundary.verb == "upload":
+            bench.machine.sh("rm", "-rf", f"{STATE}/trees")
+        elif not bench.has_release():
+            bench.stager("cleanup", bench.stage())  # the case before broke its upload off
         known = set(bench.runs())
         if boundary.verb in ("stage", "upload"):
-            if boundary.verb == "upload":
-                bench.machine.sh("rm", "-rf", f"{STATE}/trees")
-            elif not bench.has_release():
-                bench.stager("cleanup", bench.stage())  # the case before broke its upload off
             bench.arm(seq=boundary.place)
             self.controller = bench.start("stage", str(bench.desk.playbook), "--hold", f"{HOLD:g}s")
         elif boundary.verb == "verify":
@@ -107,101 +91,6 @@ class Trial:
         return '"active": 0' not in (
             self.bench.machine.sh("python3", "-c", script, check=False).stdout or '"active": 0'
         )
-
-    # -- the fault ------------------------------------------------------------------------------------------------
-
-    def unarmed(self) -> bool:
-        """Whether the power was cut before there was a boot leg, and there was nothing to restore."""
-        armed = any(r["step"] == "armed" for r in self.bench.journal(self.run_id))
-        return self.case.fault is Fault.POWER_CUT and not armed
-
-    def go_on(self) -> None:
-        """Let the process at the boundary go on, as it would have."""
-        if self.hit:
-            self.bench.kill(signal.SIGCONT, int(self.hit["pid"]))
-
-    def inject(self) -> None:
-        """Break what the case says."""
-        getattr(self, str(self.case.fault).replace("-", "_").replace("+1h", "_forward").replace("_1h", "_back"))()
-
-    def controller_killed(self) -> None:
-        self.controller_signal(signal.SIGKILL)
-        self.go_on()
-
-    def controller_stopped(self) -> None:
-        self.controller_signal(signal.SIGSTOP)
-        self.go_on()
-        self.bench.wait_free(LEASE + HOLD + ROOM)
-        self.controller_signal(signal.SIGCONT)
-        assert self.controller
-        code = self.controller.wait(30)
-        told = self.controller.words()
-        if code == 0 and self.case.boundary.verb not in ("cleanup", "extend") and not self.staged_before():
-            raise RuntimeError(f"the controller woke after its lease and says all is well:\n{told}")
-
-    def serve_killed(self) -> None:
-        bench = self.bench
-        at_boundary = int(self.hit.get("pid", 0))
-        ours = bench.pids_of("stager.* serve ")
-        bench.kill(signal.SIGKILL, *ours)
-        if at_boundary not in ours:
-            self.go_on()
-
-    def guard_killed(self) -> None:
-        self.bench.kill(signal.SIGKILL, self.bench.guard(self.run_id))
-        self.go_on()
-
-    def sshd_killed(self) -> None:
-        bench = self.bench
-        bench.kill(signal.SIGKILL, *map(int, bench.machine.sh("pgrep", "-x", "sshd(-session)?").stdout.split()))
-        self.go_on()
-
-    def network_cut(self) -> None:
-        self.bench.machine.network.silence()
-        self.go_on()
-
-    def power_cut(self) -> None:
-        machine = self.bench.machine
-        machine.cut_power(forget_unsynced=True)
-        self.controller_signal(signal.SIGKILL)
-        self.rebooted = True
-        machine.boot()
-
-    def daemon_reloads(self) -> None:
-        self.reloads = self.bench.machine.start("/bin/sh", "-c", RELOADS)
-        self.controller_killed()
-
-    def disk_full(self) -> None:
-        state = self.bench.machine.state
-        assert state
-        assert self.controller
-        state.fill()
-        self.go_on()
-        self.controller.wait(60)  # whatever it makes of that, the host must be as before once it is over
-
-    def read_only(self) -> None:
-        state = self.bench.machine.state
-        assert state
-        assert self.controller
-        state.break_read_only()
-        self.go_on()
-        self.controller.wait(60)
-
-    def clock_forward(self) -> None:
-        clock.step(self.bench.machine, 3600)
-        self.controller_killed()
-
-    def clock_back(self) -> None:
-        clock.step(self.bench.machine, -3600)
-        self.controller_killed()
-
-    def controller_signal(self, signum: signal.Signals) -> None:
-        assert self.controller
-        self.controller.signal(signum)
-
-    def staged_before(self) -> bool:
-        """Whether the guard restored only after the controller had nothing more to do."""
-        return self.case.boundary.record == "note hold"
 
     # -- after ----------------------------------------------------------------------------------------------------
 
