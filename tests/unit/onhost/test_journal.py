@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -83,35 +86,34 @@ def test_the_chain_shows_a_missing_line(journal: Journal) -> None:
     assert journal.chain_is_whole() == (False, 2)
 
 
-@pytest.fixture
-def small_files() -> object:
+@contextmanager
+def small_files(size: int) -> Iterator[None]:
     """No file may grow beyond some bytes: what a full disk or a quota does to an append."""
-    import signal
+    before, old = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, old)
 
-    before, old = resource.getrlimit(resource.RLIMIT_FSIZE), signal.getsignal(signal.SIGXFSZ)
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    signal.signal(signal.SIGXFSZ, old)
 
-
-def test_an_append_that_fails_leaves_no_half_line(journal: Journal, small_files) -> None:  # type: ignore[no-untyped-def]
+def test_an_append_that_fails_leaves_no_half_line(journal: Journal) -> None:
     """A change is refused when its record cannot be written, and the file ends as it did."""
     before = lines(journal)
-    small_files(os.stat(journal.path).st_size + 30)
-    with pytest.raises(OSError, match="File too large"):
+    with small_files(os.stat(journal.path).st_size + 30), pytest.raises(OSError, match="File too large"):
         journal.append("intent", "unit.stop", name="x" * 100)
     assert lines(journal) == before
 
 
-def test_a_restore_goes_on_and_other_processes_read_it(tmp_path: Path, journal: Journal, small_files) -> None:  # type: ignore[no-untyped-def]
+def test_a_restore_goes_on_and_other_processes_read_it(tmp_path: Path, journal: Journal) -> None:
     """A fearless journal keeps what it cannot append in its late file; whoever reads the run sees it, in order."""
     late = str(tmp_path / "elsewhere.late")
     journal.append("note", "long", why="x" * 5000)
     fearless = Journal(journal.path, fearless=True, late=late).refresh()
-    small_files(os.stat(journal.path).st_size + 400)
-    for step in ("restore", "undone", "over"):
-        fearless.append("note", step, why="x" * 150)
+    with small_files(os.stat(journal.path).st_size + 400):
+        for step in ("restore", "undone", "over"):
+            fearless.append("note", step, why="x" * 150)
 
     seen = [record["step"] for record in Journal(journal.path, late=late).refresh().all]
 
@@ -120,12 +122,12 @@ def test_a_restore_goes_on_and_other_processes_read_it(tmp_path: Path, journal: 
     assert Journal(journal.path).refresh().chain_is_whole()[0]
 
 
-def test_a_restore_goes_on_with_no_place_to_write_at_all(journal: Journal, small_files) -> None:  # type: ignore[no-untyped-def]
+def test_a_restore_goes_on_with_no_place_to_write_at_all(journal: Journal) -> None:
     """Where even the late file cannot be written, this process alone knows."""
     fearless = Journal(journal.path, fearless=True, late="/proc/nowhere/late").refresh()
-    small_files(os.stat(journal.path).st_size)
-    fearless.append("note", "restore")
-    fearless.append("verdict", "restored")
+    with small_files(os.stat(journal.path).st_size):
+        fearless.append("note", "restore")
+        fearless.append("verdict", "restored")
     assert [record["step"] for record in fearless.all] == ["open", "restore", "restored"]
 
 
