@@ -215,11 +215,8 @@ class Systemd:
             if not left or ran.code is None:
                 break
             for name in left:
-                if (
-                    states[name].get("Result") == "start-limit-hit"
-                    or "start-limit" in ran.err
-                    or "repeated too quickly" in ran.err
-                ):
+                # A start limit shows in no field where the unit had failed before: systemd keeps that first Result.
+                if states[name].get("ActiveState") == "failed" or "start-limit" in ran.err:
                     self.ctl("reset-failed", "--", name)
             clocks.pause(0.3)
             self.end_stops(left)

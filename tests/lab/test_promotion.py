@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.lab.promoting import BROKEN, DROP_IN, FIRST, OVERLAP, Promoting
+from tests.lab.promoting import BROKEN, DROP_IN, FIRST, OVERLAP, THROUGH_LINK, Promoting
 from tests.lab.rig.machine import Machine
 from tests.lab.rig.nspawn import until
 from tests.lab.rig.production import Service
@@ -80,6 +81,19 @@ def test_a_build_that_does_not_hold_goes_back_by_itself(scene: Promoting, how: s
     assert said.code == 5, said.err
     assert WORDS[how] in said.document["error"]["message"]
     assert said.document["error"]["host_state"].startswith("restored; production as before, it was down for ")
+    assert scene.on_old() == []
+
+
+def test_a_build_that_uses_up_the_start_limit_does_not_keep_the_old_one_down(tmp_path: Path, machine: Machine) -> None:
+    """A crash loop on the new build leaves production's own start limit hit: the old build starts all the same."""
+    limited = replace(THROUGH_LINK, unit=("StartLimitBurst=3", "StartLimitIntervalSec=5m"))
+    scene = Promoting(tmp_path, machine, service=limited)
+    scene.release(4, BROKEN["exits"])
+    build = scene.shown()
+
+    said = scene.promote(build)
+
+    assert said.code == 5, said.err
     assert scene.on_old() == []
 
 
