@@ -38,8 +38,10 @@ test-here: $(VENV)/.dev
 test-lab: $(VENV)/.dev
 	$(PYTEST) -n 2 --dist loadfile -m 'lab and $(DEFAULT)'
 
+# The matrix drives three hosts of its own; what else takes minutes runs beside each other afterwards.
 test-faults: $(VENV)/.dev  ## the whole crash matrix, on real systemd hosts
-	$(PYTEST) -m faults
+	$(PYTEST) -m faults tests/lab/faults
+	$(PYTEST) -n 2 --dist loadfile -m faults --ignore=tests/lab/faults
 
 retest: $(VENV)/.dev  ## what failed last, once more and one at a time
 	$(PYTEST) --last-failed --last-failed-no-failures=none -m '(faults or not faults) and not wheel and not sources'

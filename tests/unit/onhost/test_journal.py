@@ -163,13 +163,15 @@ def test_the_file_system_is_found_by_the_longest_mount_point() -> None:
     assert file_system_type("/") not in ("", "proc")
 
 
-def test_a_change_that_cannot_be_recorded_is_told_in_words(tmp_path: Path, small_files) -> None:  # type: ignore[no-untyped-def]
+def test_a_change_that_cannot_be_recorded_is_told_in_words(tmp_path: Path) -> None:
     """The controller hears that the journal cannot be written, not of an errno; a restore of the same run goes on."""
     run = Run(str(tmp_path), "run")
     run.make()
     Journal.create(run.journal_path, spec={})
-    small_files(os.stat(run.journal_path).st_size)
-    with pytest.raises(Fault, match=r"journal cannot be written any more \(File too large\): nothing more is changed"):
-        Ledger(run).write("intent", "unit.stop", {"op": "unit.start"})
-    run.late_path = str(tmp_path / "late")
-    Ledger(run, fearless=True).write("note", "restore")
+    with small_files(os.stat(run.journal_path).st_size):
+        with pytest.raises(
+            Fault, match=r"journal cannot be written any more \(File too large\): nothing more is changed"
+        ):
+            Ledger(run).write("intent", "unit.stop", {"op": "unit.start"})
+        run.late_path = str(tmp_path / "late")
+        Ledger(run, fearless=True).write("note", "restore")
