@@ -45,6 +45,8 @@ def open_run(channel: Channel, args: Args) -> Any:
         failpoints.boundary(channel.state, journal.all[0])
         os.close(locks.open_lock(run.at("change.lock")))  # made now: a restore must not need to make a file
         lease.start(run, spec["guard"]["lease"], spec["guard"]["deadline"])
+    except FileExistsError:  # somebody else's run: its folder is not ours to forget
+        raise Refused("there is a run called %s on this host already" % run.run_id) from None
     except OSError as error:
         forget(run)
         raise Refused(

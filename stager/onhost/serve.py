@@ -30,6 +30,8 @@ class Overtaken(Exception):
     """The controller asked for the host back while the verb was under way."""
 
 
+#: Seconds without any message after which a channel counts as cut; a controller gives signs of life every few seconds.
+SILENCE_S = 300.0
 #: Verbs that end whatever is under way: the operator wants the host back.
 ENDING = ("restore", "release")
 
@@ -45,6 +47,7 @@ class Server:
         self.number = 0
         self.requests: "queue.Queue[Optional[Dict[str, Any]]]" = queue.Queue()
         self.gone = threading.Event()
+        self.heard = time.monotonic()
         self.overtaken = threading.Event()
         self.writing = threading.Lock()
         self.out = os.dup(1)
@@ -113,6 +116,7 @@ class Server:
 
     def live(self) -> None:
         """A message came: renew the lease, if the run is still this controller's."""
+        self.heard = time.monotonic()
         if self.run is not None and fence.read(self.run.fence_path) == self.number:
             with contextlib.suppress(OSError):  # read-only by now: the lease runs out and the guard restores
                 lease.touch(self.run)
@@ -127,7 +131,12 @@ class Server:
         self.hello()
         threading.Thread(target=self.read, daemon=True).start()
         while True:
-            message = self.requests.get()
+            try:
+                message = self.requests.get(timeout=SILENCE_S)
+            except queue.Empty:
+                if time.monotonic() - self.heard > SILENCE_S:
+                    return 0  # the network was cut without a word; sshd may not notice for hours
+                continue
             if message is None:
                 return 0
             answer: Dict[str, Any] = {"id": message.get("id"), "ok": True}
