@@ -13,7 +13,7 @@ from stager.lab.process import LabProcess, lab_process
 from stager.models.evidence import PRECEDENCE, Verdict
 from stager.probes import calibration
 from stager.probes.base import ProbeResult, run_probe
-from stager.probes.calibrate_settings import SETTINGS, Setting, lab_target
+from stager.probes.calibrate_settings import FOR_LIE, SETTINGS, Setting, lab_target
 from stager.probes.catalog import PROBES
 
 #: The pace and width the client is measured at: the lab's own step, and the streams every probe uses there.
@@ -126,7 +126,7 @@ async def _honest(lab: LabProcess, name: str, *, quirks: bool) -> Trial:
 async def _liar(lab: LabProcess, lie: Lie) -> Trial:
     setting = SETTINGS.get(lie.probe, Setting())
     shape = lie.shape or setting.liars_shape or setting.shape
-    parameters = {**setting.parameters, **setting.for_liars}
+    parameters = {**setting.parameters, **setting.for_liars, **FOR_LIE.get(lie.name, {})}
     results, seconds = await _run(lab, lie.probe, shape, lie.knobs, parameters)
     return Trial(lie.name, lie.probe, False, gravest(results), caught(lie, results), seconds, _reasons(results))
 

@@ -32,13 +32,13 @@ SETTINGS: Mapping[str, Setting] = {
     "overlap": Setting(
         parameters={"streams": 4, "max_tokens": 96},
         for_liars={"max_tokens": 80, "overflow": False},
-        liars_shape=Shape(step_s=0.003),
+        liars_shape=Shape(step_s=0.002),
     ),
     "function": Setting(parameters={"streams": 4, "timeout": 5.0}),
     "cancel": Setting(
         parameters={"deadline": 0.3, "prompt_tokens": 6000, "races": 20, "timeout": 5.0},
         for_liars={"ways": ["close"], "races": 12, "timeout": 0.8, "deadline": 0.2, "prompt_tokens": 4000},
-        liars_shape=Shape(step_s=0.003, prefill_per_step=120),
+        liars_shape=Shape(step_s=0.0025, prefill_per_step=120),
     ),
     "health": Setting(
         shape=Shape(prefill_per_step=48),
@@ -54,6 +54,14 @@ SETTINGS: Mapping[str, Setting] = {
     "crosstalk": Setting(parameters={"timeout": 5.0, "rounds": 2}),
     "memory": Setting(parameters={"timeout": 5.0, "back_within": 0.4}),
     "soak": Setting(shape=Shape(step_s=0.003), parameters={"seconds": 1.5, "timeout": 5.0}, for_liars={"timeout": 0.5}),
+}
+
+#: What single liars are spared besides: the cells of the matrix that their lie is not about, and long waits.
+FOR_LIE: Mapping[str, Mapping[str, Any]] = {
+    "ghost-in-prefill": {"phases": ["prefill"]},
+    "ghost-in-queue": {"phases": ["queued"]},
+    "ghost-in-a-race": {"phases": ["decode"]},
+    "cancel-kills-engine": {"timeout": 0.6},
 }
 
 

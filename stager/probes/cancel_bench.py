@@ -85,9 +85,10 @@ class Bench:
         """A long job with a prompt of its own, and how its client leaves."""
         return generation_request(self.target, self._text(prompt_tokens), max_tokens=self.victim_tokens, cut=cut)
 
-    def short(self) -> CompletionRequest:
-        """A request that shows how soon a first token comes."""
-        return generation_request(self.target, self._text(0), max_tokens=_SHORT_TOKENS)
+    def short(self, seconds: float = 0.0) -> CompletionRequest:
+        """A request that shows how soon a first token comes, and holds its slot for at least so many seconds."""
+        tokens = min(512, max(_SHORT_TOKENS, math.ceil(seconds / max(self.token_s, 1e-4))))
+        return generation_request(self.target, self._text(0), max_tokens=tokens)
 
     def _text(self, tokens: int) -> str:
         self.prompts += 1
