@@ -5,7 +5,7 @@ from __future__ import annotations
 import pwd
 from typing import Any
 
-from . import clocks, facts, fence, launch, lease, legs, processes, promotions, ready, restore, takedown
+from . import clocks, closing, facts, fence, launch, lease, legs, processes, promotions, ready, restore, takedown
 from .channel import Args, Channel
 from .faults import Fault, Fenced, Refused
 from .files import remove_tree
@@ -153,6 +153,9 @@ def restore_now(channel: Channel, run: Run, number: int, args: Args) -> Any:
         fence.check(run, number)
     seen = begun or len(ledger.journal.all)
     again = None if begun else ledger.verdict()
+    if again and again["code"] != 9:  # over, and well: only "NOT restored" is worth another try
+        closing.close(run)
+        return again
     known = ledger.journal.last("verdict")
     if known and known["step"] == "held" and restore.foreign(ledger.spec, {}):
         return known  # whoever holds production down for the foreign marker goes on waiting
@@ -178,7 +181,5 @@ def restore_now(channel: Channel, run: Run, number: int, args: Args) -> Any:
                 if record["step"] != "held":
                     wait_closed(run)
                 return record
-        if again and again["code"] != 9:
-            return again
         clocks.pause(0.02)
     raise Fault("the restore has not come to its end yet; it goes on without us", next="stager status")

@@ -23,7 +23,9 @@ STREAMS, TICKS, STEP_MS = 4, 60, 10.0
 def metronome(mode: str) -> Iterator[int]:
     """Run a source of known beats as a process of its own; yield its port."""
     words = ["0", str(STEP_MS), str(STREAMS), mode, "90"]
-    source = subprocess.Popen([sys.executable, "-m", "stager.onhost", "metronome", *words], stdout=subprocess.PIPE)
+    source = subprocess.Popen(
+        [sys.executable, "-m", "stager.onhost", "metronome", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     assert source.stdout
     try:
         yield json.loads(source.stdout.readline())["port"]

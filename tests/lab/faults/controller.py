@@ -34,6 +34,7 @@ class Controller:
         pid = os.fork()
         if pid == 0:
             os.setsid()
+            hear_signals()
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)  # none outlives its test
             for stream, path in ((1, printed), (2, said)):
                 os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), stream)
