@@ -13,6 +13,7 @@ from pathlib import Path
 import stager.cli.main
 from stager.cli import cleanup, extend, stage, verify  # noqa: F401 - imported once, here, for every fork
 from stager.host import connect, onhost, ssh  # noqa: F401
+from tests.lab.desk import hear_signals
 
 PR_SET_PDEATHSIG = 1
 
@@ -33,15 +34,15 @@ class Controller:
         printed = said.with_name(said.name + ".out")
         pid = os.fork()
         if pid == 0:
-            os.setsid()
-            hear_signals()
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)  # none outlives its test
-            for stream, path in ((1, printed), (2, said)):
-                os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), stream)
-            sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-            os.environ["STAGER_HOME"] = str(folder / home)
             code = 1
-            try:
+            try:  # from here on no way leads back into the test
+                os.setsid()
+                hear_signals()
+                ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)  # none outlives its test
+                for stream, path in ((1, printed), (2, said)):
+                    os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), stream)
+                sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+                os.environ["STAGER_HOME"] = str(folder / home)
                 code = stager.cli.main.main(list(words))
                 sys.stdout.flush()
                 sys.stderr.flush()
