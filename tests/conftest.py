@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,6 +19,15 @@ REQUIRED = os.environ.get("STAGER_LAB") == "required"
 MISSING = place.missing()
 NO_ENGINE = engine.missing()
 FAILED = pytest.StashKey[bool]()
+
+
+def pytest_configure() -> None:
+    """Interrupt and hangup mean here what they mean at a terminal, also where whoever started us ignores them.
+
+    A background job ignores SIGINT, nohup ignores SIGHUP, and every child inherits that.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -74,12 +73,6 @@ def default_playbook(machine: Machine) -> dict[str, Any]:
     }
 
 
-def hear_signals() -> None:
-    """In a new child: let interrupt and hangup do what they do at a terminal."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
-
 class Desk:
     """A folder with a playbook and a release for one host."""
 
@@ -118,10 +111,7 @@ class Desk:
     def start(self, *words: str) -> subprocess.Popen[str]:
         """Start `stager`, and leave it running."""
         pipe = subprocess.PIPE
-        # preexec: whoever runs the tests may ignore these (nohup, a background job), and children inherit that.
-        return subprocess.Popen(
-            [*STAGER, *words], stdout=pipe, stderr=pipe, text=True, start_new_session=True, preexec_fn=hear_signals
-        )
+        return subprocess.Popen([*STAGER, *words], stdout=pipe, stderr=pipe, text=True, start_new_session=True)
 
     def stager(self, *words: str, timeout: float = 120) -> Said:
         """Call `stager` and wait for it."""

@@ -13,7 +13,6 @@ from pathlib import Path
 import stager.cli.main
 from stager.cli import cleanup, extend, stage, verify  # noqa: F401 - imported once, here, for every fork
 from stager.host import connect, onhost, ssh  # noqa: F401
-from tests.lab.desk import hear_signals
 
 PR_SET_PDEATHSIG = 1
 
@@ -37,7 +36,6 @@ class Controller:
             code = 1
             try:  # from here on no way leads back into the test
                 os.setsid()
-                hear_signals()
                 ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)  # none outlives its test
                 for stream, path in ((1, printed), (2, said)):
                     os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), stream)

@@ -12,6 +12,7 @@ from stager.evidence.store import Store
 from stager.models.playbook import HostSpec
 from stager.onhost import keeping
 from stager.onhost.faults import Fault
+from stager.onhost.journal import Journal
 from stager.onhost.state import Run
 from stager.run.evidence_copies import fetch_copies, send_copies
 from stager.staging.session import Session, open_session
@@ -42,7 +43,7 @@ def state(tmp_path: Path) -> Path:
     """A host's state folder with one run in it."""
     run = Run(str(tmp_path / "state"), "run-a")
     run.make()
-    Path(run.journal_path).touch()
+    Journal.create(run.journal_path, spec={"name": "x"}, owner={})
     return tmp_path / "state"
 
 
