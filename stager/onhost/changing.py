@@ -12,7 +12,7 @@ from .files import remove_tree
 from .ledger import Ledger, change
 from .opening import wait_closed
 from .state import Run
-from .tree import Tree, prune
+from .tree import NOBODY, Tree, prune
 
 
 def lay(channel: Channel, run: Run, number: int, args: Args) -> Any:
@@ -72,7 +72,7 @@ def prepare(channel: Channel, run: Run, number: int, args: Args) -> Any:
 
 def launch_uid(spec: Args) -> int:
     """Whom ``prepare`` runs as when we are root: the candidate's user, or nobody where that is a dynamic one."""
-    return pwd.getpwnam(spec["user"]).pw_uid if spec.get("user") else 65534
+    return pwd.getpwnam(spec["user"]).pw_uid if spec.get("user") else NOBODY
 
 
 def arm_and_take_down(channel: Channel, run: Run, number: int, args: Args) -> Any:

@@ -67,16 +67,16 @@ def touch(run: Run) -> None:
             write_record(run.lease_path, record)
 
 
-def hold(run: Run, seconds: float, shorten: bool = False) -> int:
+def hold(run: Run, seconds: float) -> int:
     """Hold for so long from now, whether or not anybody is connected; returns the new expiry.
 
-    Only ``shorten`` moves it nearer. A lease that cannot be read is over, and stays so.
+    It never moves nearer. A lease that cannot be read is over, and stays so.
     """
     with alone(run):
         record = read(run)
         if record:
             until = clocks.boottime_ns() + int(seconds * clocks.SECOND)
-            record["hold_until"] = until if shorten else max(until, int(record["hold_until"]))
+            record["hold_until"] = max(until, int(record["hold_until"]))
             write_record(run.lease_path, record)
         return expiry(record)
 

@@ -26,13 +26,12 @@ LISTINGS = {
 }
 
 
-def refusals(spec: Spec, facts: Facts, *, tree_known: bool = True) -> list[str]:
+def refusals(spec: Spec, facts: Facts) -> list[str]:
     """Return every reason why this run must not begin; empty when it may.
 
     Args:
         spec: what the host would be asked to do.
         facts: the host's answer to ``look``.
-        tree_known: whether a missing program inside the release would show (the release was read).
     """
     reasons: list[str] = []
     for check in (_state, _units, _ports, _markers, _health, _candidate, _legs):

@@ -11,8 +11,8 @@ from stager.models.production import Drain, Healthy, Production, unit_name
 from stager.models.template import fill
 from stager.staging.engine import engine_of
 
-#: Folders on the host by the names that the playbook uses; the host fills them in where only it knows them.
-HOME, TREE = "{home}", "{tree}"
+#: The candidate's home: filled in on the host, which alone knows it.
+HOME = "{home}"
 
 
 def spec_of(loaded: LoadedPlaybook, run_id: str, *, port: int, tree: str, tree_folder: str) -> dict[str, Any]:

@@ -33,7 +33,6 @@ class Staged:
     build: BuildIdentity
     spec: Mapping[str, Any]
     host: HostFacts
-    ready_seconds: float
     launch: str
 
 
@@ -119,7 +118,7 @@ class Staging:
         assert self.build is not None
         born = ready["born"]
         launch = born.get("invocation") or "{boot_id}:{pid}:{start}".format(**born["main"])
-        return Staged(self.run_id, self.build, self.spec, self.host, ready["seconds"], launch)
+        return Staged(self.run_id, self.build, self.spec, self.host, launch)
 
     def rehearse(self) -> Ended:
         """Take production down and put it back: everything but the candidate.
