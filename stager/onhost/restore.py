@@ -198,6 +198,10 @@ class Restore:
         """The open units of a role."""
         return [pair for pair in self.open("unit.start") if pair[0]["undo"]["role"] == role]
 
+    def touched(self) -> bool:
+        """Whether the run took anything of production down, switched it, or launched its candidate."""
+        return any(r["undo"]["op"] in ("unit.start", "switch.back", "candidate.stop") for r, _ in self.ledger.changes())
+
     def room(self) -> float:
         """Seconds that production has to become healthy."""
         check = self.spec["production"]["healthy"]
@@ -303,7 +307,8 @@ class Restore:
         undone = self.ledger.refresh().undone()
         compared = closing.compare(self.services, self.ledger.snapshot(), undone)
         left = [entry for entry in map(closing.left_entry, undone) if entry]
-        left += [{"what": "foreign marker", "path": entry["path"], "why": entry["why"]} for entry in others]
+        if self.touched():  # otherwise they were in our way, and we are in nobody's
+            left += [{"what": "foreign marker", "path": entry["path"], "why": entry["why"]} for entry in others]
         left += [entry for entry in compared["left"] if entry["what"] not in {one["what"] for one in left}]
         unit_trouble = [entry["what"] + ": " + entry["why"] for entry in compared["not_restored"]]
         trouble = self.trouble + [text for text in unit_trouble if text.split(":")[0] not in "".join(self.trouble)]

@@ -131,13 +131,14 @@ def watchers(names: List[str], of_ports: List[int]) -> List[Dict[str, Any]]:
     """Active timers and the like whose service mentions one of the units, or one of the ports on this host."""
     if not systemd.is_pid_one() or not names:
         return []
-    units = systemd.Systemd().units([], everything=True)
+    manager = systemd.Systemd()
     found = []
-    for name, unit in sorted(units.items()):
+    for name, unit in sorted(manager.units([], everything=True).items()):
         if not name.endswith(systemd.WATCHING) or unit.get("ActiveState") != "active":
             continue
         triggered = unit.get("Triggers", "").split()
-        text = "\n".join(unit_text(units.get(one, {})) for one in triggered)
+        # Asked for by name: between two runs a one-shot service is not loaded, so not among the loaded ones.
+        text = "\n".join(map(unit_text, manager.units(triggered).values()))
         mentions = sorted(set(triggered) & set(names) | mentioned(text, names, of_ports))
         if mentions:
             found.append({"name": name, "mentions": mentions, "obeys": sorted(set(MARKER.findall(text)))})

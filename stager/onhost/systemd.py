@@ -119,7 +119,10 @@ class Systemd:
                 raise OSError("systemctl show answered %d of %d units: %s" % (len(blocks), len(names), ran.words()))
             found = dict(zip(names, blocks))
         if everything:
-            for unit in parse(self.ctl("show", "-p", ",".join(FIELDS), "--", "*").out):
+            ran = self.ctl("show", "-p", ",".join(FIELDS), "--", "*")
+            if not ran.ok:  # a part of the units would read as all of them
+                raise OSError("systemctl show of every loaded unit: %s" % ran.words())
+            for unit in parse(ran.out):
                 found.setdefault(unit.get("Id", ""), unit)
         return found
 

@@ -106,7 +106,10 @@ def _emptied(top: Path) -> bool:
     """Kill what is in a group and below it, and try to remove it; true when it is gone."""
     if not top.exists():
         return True
-    groups = [*sorted((path for path in top.rglob("*") if path.is_dir()), reverse=True), top]
+    try:
+        groups = [*sorted((path for path in top.rglob("*") if path.is_dir()), reverse=True), top]
+    except FileNotFoundError:  # systemd, not dead yet, removed one while we looked
+        return False
     for pid in (int(pid) for group in groups for pid in _read(group / "cgroup.procs").split()):
         try:
             os.kill(pid, signal.SIGKILL)

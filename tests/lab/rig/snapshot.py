@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -103,15 +104,24 @@ def ports(leader: int) -> tuple[str, ...]:
     return tuple(sorted(row[1] for row in rows if row[3] == LISTEN))
 
 
+def of_a_timer(leader: int, pid: int) -> bool:
+    """Whether a process belongs to a service that a timer of the same name, laid on the host, starts for a moment."""
+    units = set(re.findall(r"/([^/\n]+)\.service$", Path(f"/proc/{pid}/cgroup").read_text(), re.MULTILINE))
+    return any(Path(f"/proc/{leader}/root/etc/systemd/system/{unit}.timer").exists() for unit in units)
+
+
 def processes(leader: int) -> dict[int, tuple[str, ...]]:
-    """pid out here -> argv, for every process of the host but PID 1 itself and sshd's (sessions come and go)."""
+    """pid out here -> argv, for every process of the host but those that come and go by themselves.
+
+    Those are PID 1 itself, sshd's sessions, and a timer's check under way.
+    """
     space = os.readlink(f"/proc/{leader}/ns/pid")
     found = {}
     for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
         try:
             if pid != leader and os.readlink(f"/proc/{pid}/ns/pid") == space:
                 argv = tuple(Path(f"/proc/{pid}/cmdline").read_text().rstrip("\0").split("\0"))
-                if argv != ("",) and not argv[0].startswith("sshd: "):
+                if argv != ("",) and not argv[0].startswith("sshd: ") and not of_a_timer(leader, pid):
                     found[pid] = argv
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue  # it ended while we read, or is none that anybody may look into

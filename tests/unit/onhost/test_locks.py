@@ -156,3 +156,26 @@ def test_an_identity_means_one_process_only() -> None:
     assert not processes.alive(dict(me, start=me["start"] - 1))
     assert not processes.alive(dict(me, boot_id="another"))
     assert processes.send(dict(me, start=me["start"] - 1), signal.SIGKILL) is False
+
+
+CLIENT = """
+import subprocess, sys, time
+from stager.onhost.locks import change_lock
+from stager.onhost.state import Run
+with change_lock(Run(sys.argv[1], "run")):
+    child = subprocess.Popen(["sleep", "60"])
+    print(child.pid, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_clients_work_ends_with_the_holder_whose_time_is_over(run: Run) -> None:
+    """What the ended holder had asked another program to do must not happen after the restore."""
+    with subprocess.Popen([sys.executable, "-c", CLIENT, run.state], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout
+        client = processes.identify(int(other.stdout.readline()))
+        assert client
+
+        with locks.change_lock(run, usurp=True):
+            assert other.wait(5) == -signal.SIGKILL
+            assert not processes.alive(client)
