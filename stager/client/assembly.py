@@ -106,14 +106,21 @@ class Assembly:
         part = choice.get("delta")
         if not isinstance(part, dict):
             part = choice.get("message")
+        # Some servers fill the chat's and the raw route's place in one chunk: one output, so it is taken once.
+        content = None
         if isinstance(part, dict):
+            content = part.get("content")
             self._text(part.get("reasoning_content") or part.get("reasoning"), DeltaKind.REASONING, at_ns)
-            self._text(part.get("content"), DeltaKind.CONTENT, at_ns)
+            self._text(content, DeltaKind.CONTENT, at_ns)
             calls = part.get("tool_calls")
             for position, call in enumerate(calls if isinstance(calls, list) else []):
                 if isinstance(call, dict):
                     self._tool_call(call, position, at_ns)
-        self._text(choice.get("text"), DeltaKind.CONTENT, at_ns)
+        text = choice.get("text")
+        if not content:
+            self._text(text, DeltaKind.CONTENT, at_ns)
+        elif text and text != content:
+            self.fault("a chunk brought one content as its delta and another as its text", unreadable=True)
         reason = choice.get("finish_reason")
         if reason is not None:
             self.finish_reasons.append(str(reason))

@@ -58,6 +58,24 @@ def test_null_and_empty_finish_reasons_are_told_apart() -> None:
     assert assembled(delta("", content="a")).finish_reasons == [""]
 
 
+def _both(content: str | None, text: str) -> dict:
+    return {"choices": [{"index": 0, "delta": {"content": content}, "text": text}]}
+
+
+def test_content_in_two_places_of_one_chunk_is_one_output() -> None:
+    """A chunk that carries its content both as delta and as text counts once, whichever of the two is filled."""
+    assembly = assembled(_both("a", "a"), _both("", "b"), _both(None, "c"), _both("d", ""))
+    assert [d.text for d in assembly.deltas] == ["a", "b", "c", "d"]
+    assert assembly.faults == []
+
+
+def test_two_contents_in_one_chunk_cannot_be_read() -> None:
+    """Where delta and text differ nobody knows which was generated: the delta is kept and the answer unreadable."""
+    assembly = assembled(_both("a", "b"))
+    assert [d.text for d in assembly.deltas] == ["a"]
+    assert assembly.unreadable == ["a chunk brought one content as its delta and another as its text"]
+
+
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
 def test_reasoning_counts_as_output_of_its_own_kind(name) -> None:
     """Both names of reasoning deltas are output, and are not content."""
