@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from stager.models.base import Model
-from stager.models.evidence import ConfiguredField
+from stager.models.claimed import SourceClaim
 
 FieldKind = Literal["constant", "configured", "computed", "measured"]
 How = Literal["default", "flag", "clamp", "config", "environment", "constant", "call", "origin", "semaphore"]
@@ -34,6 +34,17 @@ class Finding(Model):
     def where(self) -> str:
         """The place as ``file:line``."""
         return f"{self.file}:{self.line}"
+
+    @property
+    def says(self) -> str:
+        """The finding in one sentence."""
+        return self.why
+
+    def claim(self) -> SourceClaim:
+        """Return the finding as a claim."""
+        return SourceClaim(
+            what=self.kind_name, name=self.name, where=self.where, says=self.says, by=self.by, accepted=self.accepted
+        )
 
 
 class Place(Model):
@@ -67,6 +78,12 @@ class BatchDefault(Finding):
     replaced: bool = False
     wins: bool = False
 
+    @property
+    def says(self) -> str:
+        """The place's text, its value, and whether it is the one that decides."""
+        value = "value not told" if self.value is None else f"{self.value}, wins" if self.wins else f"{self.value}"
+        return f"{self.limit}, {self.order}: {self.text} ({value})"
+
 
 class Field(Finding):
     """A value an endpoint returns; ``file`` and ``line`` are what sets it, ``returned_at`` is the answer's own line."""
@@ -76,6 +93,15 @@ class Field(Finding):
     settled: bool
     returned_at: Place
     can_disagree: str
+
+    @property
+    def says(self) -> str:
+        """What sets it, and whether it can disagree with reality."""
+        return f"{self.kind}; can it disagree with reality? {self.can_disagree}"
+
+    def claim(self) -> SourceClaim:
+        """Return the finding as a claim about the endpoint that answers it."""
+        return super().claim().model_copy(update={"endpoint": self.endpoint})
 
 
 class DeadKey(Finding):
@@ -152,14 +178,9 @@ class Audit(Model):
             *self.dead_write_backs,
         )
 
-    def claims(self) -> tuple[ConfiguredField, ...]:
-        """Return the fields in the form evidence records beside what it measured: claims, never proof."""
-        return tuple(
-            ConfiguredField(
-                name=field.name, value=None, endpoint=field.endpoint, source=f"{field.kind}, set at {field.where}"
-            )
-            for field in self.fields
-        )
+    def claims(self) -> tuple[SourceClaim, ...]:
+        """Return every finding in the form that is kept beside a run's evidence: claims, never proof."""
+        return tuple(finding.claim() for finding in self.findings())
 
 
 KIND_NAMES: dict[type[Finding], str] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -14,8 +15,11 @@ from stager.audit.run import audit as read_sources
 from stager.audit.sources import LocalSources, Sources
 from stager.audit.terminal import terminal
 from stager.cli.command import command
+from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.errors import HostKeyRefused, InvalidFile, LoginRefused, NotShown, Unreachable, UsageError
+from stager.evidence.records import Records
+from stager.models.claimed import AttachedAudit
 
 _REMOTE = re.compile(r"(?P<address>(?:[^@/:\s]+@)?(?:\[[0-9A-Fa-f:.]+\]|[^/:\s]+)):(?P<path>/.+)")
 
@@ -24,21 +28,28 @@ _REMOTE = re.compile(r"(?P<address>(?:[^@/:\s]+@)?(?:\[[0-9A-Fa-f:.]+\]|[^/:\s]+
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--config", "configs", multiple=True, metavar="FILE", help="A configuration file; may be given again.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Markdown for the worklog instead of tables.")
+@click.option("--attach", "run", metavar="RUN", help="Keep the findings beside this run's evidence, as claims.")
 @click.option("--check", is_flag=True, help="Exit code 6 if a serialiser or something dead is not accepted.")
-def audit(output: Output, paths: tuple[str, ...], configs: tuple[str, ...], *, as_markdown: bool, check: bool) -> None:
+def audit(
+    output: Output, paths: tuple[str, ...], configs: tuple[str, ...], *, run: str | None, as_markdown: bool, check: bool
+) -> None:
     """Read an engine's source: serialisers, batch defaults, fields, keys nothing reads.
 
     PATH is a folder or a file, or ADDRESS:PATH on a host. Nothing in it is imported or run. A comment on a finding's
     line, or the line above, accepts it: "stager: accept FINDING - reason", where FINDING is its kind or its name.
+    Attached findings are shown beside what was measured; no gate reads them.
     """
+    record = Records(stager_home()).load(run) if run else None
     given = [_config(Path(name)) for name in configs]
     with ExitStack() as hosts:
         result = read_sources([_sources(path, hosts) for path in paths], given)
-    output.emit(result.document())
+    output.emit(result.document() | {"attached_to": record.run_id if record else None})
     if as_markdown:
         output.say(markdown(result))
     else:
         output.show(terminal(result))
+    if record:
+        _attach(output, result, record.run_id)
     if check:
         _check(result)
 
@@ -64,6 +75,14 @@ def _config(path: Path) -> tuple[str, bytes]:
         return str(path), path.read_bytes()
     except OSError as error:
         raise InvalidFile(f"{path}: {error.strerror}.", file=str(path)) from error
+
+
+def _attach(output: Output, result: Audit, run_id: str) -> None:
+    attached = AttachedAudit(run_id=run_id, read_at=datetime.now(UTC), paths=result.paths, claims=result.claims())
+    Records(stager_home()).attach(attached)
+    output.say(
+        f"attached to run {run_id}: {len(attached.claims)} claims, shown beside its evidence; no gate reads them"
+    )
 
 
 def _check(result: Audit) -> None:

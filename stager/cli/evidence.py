@@ -16,6 +16,7 @@ from stager.errors import InvalidFile, NotShown
 from stager.evidence.attest import check_folder, export_run
 from stager.evidence.lookup import resolve
 from stager.evidence.policies import signers_file
+from stager.evidence.records import Records
 from stager.evidence.store import Store
 from stager.models.exhibit import Exhibit, Unreadable
 from stager.reports.evidence_text import exhibit_list, exhibit_text, trouble_lines
@@ -51,16 +52,18 @@ def list_(output: Output, build: str, run_id: str, probe: str) -> None:
 def show(output: Output, digest: str, raw: Path | None) -> None:
     """Show one document in full.
 
-    DIGEST is the document's digest, or its beginning, as `stager evidence list` shows it.
+    DIGEST is the document's digest, or its beginning, as `stager evidence list` shows it. What an attached audit claims
+    stands below it, and is no part of it.
     """
     store = Store(stager_home())
     exhibits, _ = store.search()
     sha256 = resolve(digest, [item.sha256 for item in exhibits], "document", "stager evidence list")
     exhibit = next(item for item in exhibits if item.sha256 == sha256)
-    output.show(exhibit_text(exhibit, output.console.width))
+    claimed = Records(stager_home()).claimed_by_source(exhibit.evidence.run_id)
+    output.show(exhibit_text(exhibit, claimed))
     if raw:
         write_file(raw, _raw(store, exhibit))
-    output.emit(_entry(exhibit))
+    output.emit(_entry(exhibit) | {"claimed_by_source": [audit.document() for audit in claimed]})
 
 
 @command(NotShown, InvalidFile)

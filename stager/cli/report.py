@@ -26,7 +26,7 @@ def report(output: Output, run: str, file: Path | None) -> None:
     """
     home = stager_home()
     records, store = Records(home), Store(home)
-    record = records.load_with_taint(run, store)
+    record = records.load_whole(run, store)
     target = file or records.root / record.run_id / "report.html"
     samples = raw_samples(store, records, record)
     write_file(target, report_page(record, samples).encode())

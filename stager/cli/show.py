@@ -14,6 +14,8 @@ from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.cli.run_shown import show_evidence
 from stager.evidence.records import Records
+from stager.evidence.store import Store
+from stager.reports.claimed_text import claimed_text
 
 
 @command()
@@ -24,7 +26,7 @@ def show(output: Output, run: str) -> int:
     RUN is a run's id or its beginning.
     """
     home = stager_home()
-    record = Records(home).load(run)
+    record = Records(home).load_whole(run, Store(home))
     output.say(
         f"run {record.run_id} of {record.playbook} on {record.host.address}, build {(record.build_id or 'none')[:12]}"
     )
@@ -33,6 +35,8 @@ def show(output: Output, run: str) -> int:
         steps.add_row(step.name, f"{step.seconds:.2f}", "yes" if step.changed else "")
     output.show(steps)
     show_evidence(output, record)
+    if record.claimed_by_source:
+        output.show(claimed_text(record.claimed_by_source))
     path = home / "runs" / record.run_id / "journal.jsonl"
     entries = read_journal(path.read_text(encoding="utf-8")) if path.is_file() else []
     if entries:

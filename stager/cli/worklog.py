@@ -19,7 +19,7 @@ def worklog_command(output: Output, runs: tuple[str, ...], last: int | None) -> 
     """Write Markdown: each number beside what it sampled, how many, why it ended, what it did not prove."""
     home = stager_home()
     records, store = Records(home), Store(home)
-    chosen = [records.load_with_taint(run, store) for run in runs or records.ids()]
+    chosen = [records.load_whole(run, store) for run in runs or records.ids()]
     chosen.sort(key=lambda record: record.started_at)
     chosen = chosen[-last:] if last else chosen
     if not output.as_json:

@@ -1,6 +1,7 @@
 """The records of runs on this controller: ``$STAGER_HOME/runs/<run_id>/record.json``.
 
-Unlike evidence a record grows: `stage` begins it, `verify` and `cleanup` add to it. No gate reads it.
+Unlike evidence a record grows: `stage` begins it, `verify` and `cleanup` add to it. What audits of its source claim
+lies beside it, in ``audit-<sha256>.json``. No gate reads any of this.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from stager.evidence.lookup import resolve
 from stager.evidence.places import raw_name, safe_run
 from stager.evidence.reading import pack, unpack
 from stager.evidence.store import Store
-from stager.models.base import canonical_json
+from stager.models.base import canonical_json, digest
+from stager.models.claimed import AttachedAudit
 from stager.models.evidence import RawSamples
 from stager.models.record import RunRecord
 
@@ -32,7 +34,8 @@ class Records:
         make_folder(folder)
         path = folder / "record.json"
         with alone_in(folder):
-            replace(path, canonical_json(record.document()))
+            own = record.model_copy(update={"claimed_by_source": ()})  # these have files of their own
+            replace(path, canonical_json(own.document()))
         return path
 
     def load(self, prefix: str) -> RunRecord:
@@ -67,12 +70,37 @@ class Records:
         content = path.read_bytes() if path.is_file() else b""
         return unpack(content) if sha256_of(content) == samples.sha256 else None
 
+    def attach(self, audit: AttachedAudit) -> Path:
+        """Keep what an audit claims about a run's source; the same claims from the same paths are kept once."""
+        folder = self.root / safe_run(audit.run_id)
+        make_folder(folder)
+        same = audit.document()
+        del same["read_at"]
+        path = folder / f"audit-{digest(same)}.json"
+        if not path.exists():
+            write_new(path, canonical_json(audit.document()))
+        return path
+
+    def claimed_by_source(self, run_id: str) -> tuple[AttachedAudit, ...]:
+        """Return the audits that were attached to a run, oldest first.
+
+        Raises:
+            StagerError: one of them is damaged.
+        """
+        found = []
+        for path in (self.root / safe_run(run_id)).glob("audit-*.json"):
+            try:
+                found.append(AttachedAudit.model_validate_json(path.read_bytes()))
+            except ValidationError as error:
+                raise StagerError(f"The attached audit {path} is damaged: {error.errors()[0]['msg']}.") from error
+        return tuple(sorted(found, key=lambda audit: audit.read_at))
+
     def ids(self) -> list[str]:
         """Return the ids of all runs, oldest first (they sort by time)."""
         return sorted(path.parent.name for path in self.root.glob("*/record.json"))
 
-    def load_with_taint(self, prefix: str, store: Store) -> RunRecord:
-        """Return a run whose evidence carries the taint that was found after it had been kept.
+    def load_whole(self, prefix: str, store: Store) -> RunRecord:
+        """Return a run with what came after it was recorded: its evidence's taint, and what its source claims.
 
         Raises:
             UsageError: no run begins so, or several do.
@@ -80,7 +108,8 @@ class Records:
         record = self.load(prefix)
         why = store.taint_of(record)
         marked = tuple(item.model_copy(update={"tainted": item.tainted or why}) for item in record.evidence)
-        return record.model_copy(update={"evidence": marked})
+        claimed = self.claimed_by_source(record.run_id)
+        return record.model_copy(update={"evidence": marked, "claimed_by_source": claimed})
 
     def all(self) -> list[RunRecord]:
         """Return all records, oldest first."""

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from stager.models.answer import GateAnswer
 from stager.models.base import Model
+from stager.models.claimed import AttachedAudit
 from stager.models.evidence import Evidence, Finding, HostFacts, RawSamples, Sha256, Text
 
 
@@ -53,7 +54,10 @@ class Baseline(Model):
 
 
 class RunRecord(Model):
-    """One run as `show`, `report`, `compare` and `worklog` read it."""
+    """One run as `show`, `report`, `compare` and `worklog` read it.
+
+    ``claimed_by_source`` holds audits that were attached to the run; they are claims, and no gate reads them.
+    """
 
     run_id: Text
     build_id: Sha256 | None
@@ -68,3 +72,4 @@ class RunRecord(Model):
     baseline: tuple[Baseline, ...] = ()
     gate: GateAnswer | None = None
     notes: tuple[Text, ...] = ()
+    claimed_by_source: tuple[AttachedAudit, ...] = ()

@@ -12,8 +12,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from stager.models.claimed import AttachedAudit
 from stager.models.exhibit import Exhibit, Unreadable
 from stager.models.words import ago, short
+from stager.reports.claimed_text import claimed_text
 from stager.reports.figures import visible
 from stager.reports.table import block, verdict_text
 
@@ -43,8 +45,8 @@ def exhibit_list(exhibits: Sequence[Exhibit], now: datetime) -> RenderableType:
     return table
 
 
-def exhibit_text(exhibit: Exhibit, width: int) -> RenderableType:
-    """Return one document in full: the five columns, then whose it is and where it was taken."""
+def exhibit_text(exhibit: Exhibit, claimed: Sequence[AttachedAudit] = ()) -> RenderableType:
+    """Return one document in full: the five columns, whose it is and where it was taken, what its source claims."""
     evidence = exhibit.evidence
     vantage = evidence.vantage
     latency = "not measured" if vantage.path_latency_ms is None else f"{vantage.path_latency_ms:g} ms"
@@ -66,7 +68,8 @@ def exhibit_text(exhibit: Exhibit, width: int) -> RenderableType:
     for name, value in facts.items():
         grid.add_row(name, visible(value))
     faults = [visible(f"fault: {fault}", "bold red") for fault in exhibit.faults]
-    return Group(block(evidence, everything=True), Padding(grid, (0, 0, 0, 2)), *faults)
+    whose = Padding(grid, (0, 0, 1 if claimed else 0, 2))
+    return Group(block(evidence, everything=True), whose, *faults, claimed_text(claimed))
 
 
 def trouble_lines(troubles: Iterable[Unreadable]) -> list[str]:

@@ -10,6 +10,7 @@ from stager.models.words import short
 from stager.reports import plots
 from stager.reports.figures import seconds
 from stager.reports.markup import Html, join, tag
+from stager.reports.page_claimed import claimed_section
 from stager.reports.page_evidence import evidence_section, overview
 from stager.reports.page_host import cleanup_section, gate_section, origin_section, steps_section
 from stager.reports.page_production import production_section
@@ -43,6 +44,7 @@ def report_page(record: RunRecord, raw: Mapping[str, bytes]) -> str:
 def _parts(record: RunRecord, raw: Mapping[str, bytes]) -> list[Html]:
     parts = [_header(record), overview(record), gate_section(record), production_section(record, raw)]
     parts += [evidence_section(item, raw, number) for number, item in enumerate(record.evidence)]
+    parts += [claimed_section(audit) for audit in record.claimed_by_source]
     parts += [cleanup_section(record), steps_section(record), origin_section(record), _footer()]
     return [part for part in parts if part]
 

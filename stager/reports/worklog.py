@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from stager.models.claimed import AttachedAudit
 from stager.models.evidence import Evidence, Verdict
 from stager.models.record import RunRecord
 from stager.models.words import short
+from stager.reports.claimed_text import claim_words
 from stager.reports.figures import claim_name, ended_because, figure, label, seconds
 
 
@@ -29,6 +31,8 @@ def entry(record: RunRecord) -> str:
         lines += [*_claim(item), ""]
     if not record.evidence:
         lines += ["No evidence was taken.", ""]
+    for audit in record.claimed_by_source:
+        lines += [*_claimed(audit), ""]
     lines += [*_cleanup(record), *_gate(record)]
     return "\n".join(lines) + "\n"
 
@@ -48,6 +52,15 @@ def _claim(item: Evidence) -> Iterable[str]:
     for field in item.configured:
         source = f", set by {field.source}" if field.source else ""
         yield f"* configured, never evidence: {_escape(field.name)} = {_escape(str(field.value))}{_escape(source)}"
+
+
+def _claimed(audit: AttachedAudit) -> Iterable[str]:
+    paths = ", ".join(map(_escape, audit.paths))
+    yield f"### Configured (claimed by source, never evidence): {paths}, read {audit.read_at:%Y-%m-%d %H:%M} UTC"
+    yield ""
+    yield from (f"* {_escape(claim_words(claim))}" for claim in audit.claims)
+    yield from () if audit.claims else ("* the audit found nothing to claim",)
+    yield f"* not known: {_escape(audit.not_known)}"
 
 
 def _ended(record: RunRecord) -> str:

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+MORE = """
+    import argparse
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--never-read", type=int)
+    parser.add_argument("--max-batch-size", type=int, default=8)
+    args = parser.parse_args()
+    engine = Engine(max_batch_size=args.max_batch_size)
+    """
+
 SERVER = """
     import argparse, asyncio
     from aiohttp import web
@@ -142,10 +151,20 @@ def test_other_routes_only_with_their_capacity(audited):
 
 
 def test_fields_become_claims(audited):
-    """Beside evidence a field stands as a configured claim with its source, and with no value."""
+    """Beside evidence a field stands as a claim: its endpoint, the line that sets it, and whether it can be untrue."""
     claims = audited({"serve.py": SERVER}).claims()
-    claim = next(item for item in claims if item.name == "batch_limit")
-    assert (claim.endpoint, claim.value, claim.source) == ("/health", None, "configured, set at serve.py:5")
+    claim = next(item for item in claims if item.what == "field" and item.name == "batch_limit")
+    assert (claim.endpoint, claim.where, claim.by) == ("/health", "serve.py:5", "syntax")
+    assert claim.says.startswith("configured; can it disagree with reality? ")
+
+
+def test_every_finding_becomes_a_claim(audited):
+    """Serialisers, defaults, fields, dead keys and unused options: one claim each, under its kind's word."""
+    files = {"serve.py": SERVER, "more.py": MORE}
+    result = audited(files, {"a.yaml": "nobody_reads_this: 1\n"})
+    claims = result.claims()
+    assert [(claim.what, claim.where) for claim in claims] == [(f.kind_name, f.where) for f in result.findings()]
+    assert {"serialiser", "batch-default", "field", "dead-key", "unused-flag"} <= {claim.what for claim in claims}
 
 
 def test_a_setting_behind_two_objects(audited):
