@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from stager.client.connection import Connection, connect
 from stager.engines.reading import Unreadable, resolve
 from stager.probes.ask import NO_ANSWER
+from stager.probes.logbook import Logbook, broken
 from stager.probes.requests import ask_once, chat_request, limits_for
 from stager.probes.target import Target
 
@@ -32,7 +33,18 @@ _DECKS = (
 
 
 class NoCount(Exception):
-    """The server gave no token count at all, so no length can be aimed at or checked."""
+    """The server gave no token count at all, so no length can be aimed at or checked.
+
+    ``broke`` says that its answer never came or could not be read: then the experiment is broken, not undecided.
+    """
+
+    def __init__(self, words: str, *, broke: bool = False) -> None:
+        super().__init__(words)
+        self.broke = broke
+
+    def note(self, book: Logbook, so: str) -> None:
+        """Write down what follows from it."""
+        (book.fault if self.broke else book.doubt)(f"{so}: {self}")
 
 
 def sentences(rng: random.Random, count: int) -> list[str]:
@@ -128,5 +140,6 @@ async def expected_tokens(target: Target, yardstick: Yardstick, text: str, n_sen
 async def _usage(target: Target, text: str, within: float) -> int:
     completion = await ask_once(target, chat_request(target, text, max_tokens=1), within)
     if completion.prompt_tokens is None:
-        raise NoCount(f"a short chat brought no usage ({completion.error or completion.ended.value})")
+        why, torn = completion.error or completion.ended.value, broken(completion)
+        raise NoCount(f"a short chat brought no usage ({torn or why})", broke=torn is not None)
     return completion.prompt_tokens

@@ -29,9 +29,12 @@ def termination(completions: Sequence[Completion], engine: Engine, reason: str =
 def why_broken(completions: Sequence[Completion]) -> str:
     """Why these streams are no experiment at all; empty if they are one.
 
-    One answer beyond every bound or unreadable is enough; a lost connection or a refusal only if all suffer it.
+    One answer beyond every bound or unreadable is enough, and one request that never reached a server (it tells
+    nothing of the engine); a lost connection or a refusal by the server only if all suffer it.
     """
     for index, completion in enumerate(completions):
+        if completion.ended is Ended.REFUSED and completion.status is None:
+            return f"stream {index} never reached the server: {completion.error}"
         if completion.ended in _BROKEN:
             return f"stream {index}: {completion.error}"
         if completion.unreadable:

@@ -75,7 +75,8 @@ class HealthProbe:
         try:
             found = await _experiment(target, parameters, book, (target.engine.health, *paths))
         except NoCount as error:
-            book.doubt(f"the prompt's length cannot be aimed at: {error}")
+            for one in (book, gauges):
+                error.note(one, "the prompt's length cannot be aimed at")
         slowest = parameters.slowest_s + target.engine.health_floor
         own = [found[target.engine.health]] if found else []
         _judge(book, own, slowest)

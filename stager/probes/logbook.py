@@ -22,7 +22,6 @@ from stager.probes.base import ProbeResult
 from stager.probes.target import Target
 
 _BROKEN = frozenset({Ended.DISCONNECTED, Ended.LIMIT, Ended.TIMEOUT, Ended.MALFORMED})
-_UNREADABLE = ("not JSON", "not an object", "not valid UTF-8", "not text/event-stream", "middle of an event")
 
 
 class Logbook:
@@ -141,8 +140,7 @@ def broken(completion: Completion) -> str | None:
         return f"{completion.ended.value}: {completion.error}"
     if completion.status is None and completion.error is not None:
         return completion.error
-    unreadable = [fault for fault in completion.faults if any(mark in fault for mark in _UNREADABLE)]
-    return unreadable[0] if unreadable else None
+    return completion.unreadable[0] if completion.unreadable else None
 
 
 def sketch(completion: Completion, *, times: bool = True) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class MemoryProbe:
             try:
                 samples = await _experiment(target, target.device_memory, floor, parameters, book)
             except NoCount as error:
-                book.doubt(f"the prompts' lengths cannot be aimed at: {error}")
+                error.note(book, "the prompts' lengths cannot be aimed at")
         return (
             book.result(
                 target,

@@ -75,7 +75,7 @@ class NeedleProbe:
         try:
             wanted = await _ask_all(target, parameters, book)
         except NoCount as error:
-            book.doubt(f"the prompt's length cannot be aimed at: {error}")
+            error.note(book, "the prompt's length cannot be aimed at")
             wanted = 0
         depths = ", ".join(f"{depth:.0%}" for depth in parameters.depths)
         return (

@@ -15,6 +15,7 @@ from stager.client.connection import connect
 from stager.client.record import Completion
 from stager.client.ticks import ticks
 from stager.models.base import Model
+from stager.models.evidence import Verdict
 from stager.probes.ask import configured_fields
 from stager.probes.base import ProbeResult
 from stager.probes.gauges import wait_idle
@@ -144,7 +145,7 @@ def _token_seconds(completion: Completion) -> float | None:
 
 
 async def _judge_end(target: Target, book: Logbook) -> None:
-    if not target.engine.active:
+    if not target.engine.active or book.verdict is Verdict.ERROR:
         return
     within = target.engine.cancel_grace + 5
     async with connect(target.base_url, limits_for(0, within + 1)) as connection:

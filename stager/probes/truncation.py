@@ -72,7 +72,7 @@ class TruncationProbe:
         try:
             await _experiment(target, parameters, book)
         except NoCount as error:
-            book.doubt(f"what was sent cannot be counted: {error}")
+            error.note(book, "what was sent cannot be counted")
         limits = _limits(target, parameters)
         return (
             book.result(

@@ -98,7 +98,7 @@ class WindowsProbe:
             try:
                 await _experiment(target, parameters, book, streams, tokens, context)
             except NoCount as error:
-                book.doubt(f"the prompts' length cannot be aimed at: {error}")
+                error.note(book, "the prompts' length cannot be aimed at")
         return (
             book.result(
                 target,

@@ -2,7 +2,10 @@
 
 import asyncio
 import resource
+import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -26,8 +29,7 @@ PARAMETERS = {
     "crosstalk": {"timeout": 0.6},
     "soak": {"timeout": 0.6, "seconds": 1.0},
 }
-#: Probes that first ask for counts say inconclusive where a server counts nothing.
-COUNTING = ("health", "needle", "truncation", "windows")
+OTHERS = {"overlap": {"time_limit_s": 10}, "memory": {"timeout": 0.6, "back_within": 0.3}}
 MOST_SECONDS = 15.0
 MOST_BYTES = 200 * 2**20
 
@@ -46,6 +48,18 @@ def _attacked(name: str, attack: str):
     return asyncio.run(go())
 
 
+@contextmanager
+def _refusing() -> Iterator[str]:
+    """The URL of a port that is taken and at which nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+
+async def _hanging_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.close()
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_every_attack_ends_in_error_evidence(attack: str) -> None:
     """Whatever a server sends, the probe of ends comes back with error, in seconds and some megabytes."""
@@ -62,13 +76,38 @@ def test_every_attack_ends_in_error_evidence(attack: str) -> None:
 @pytest.mark.parametrize("probe", PARAMETERS)
 @pytest.mark.parametrize("attack", ["endless-stream", "header-bomb"])
 def test_no_probe_passes_or_accuses_a_hostile_server(probe: str, attack: str) -> None:
-    """A server that breaks the protocol gets error, or inconclusive where not even a count came; never passed."""
+    """A server that breaks the protocol gets error from every probe, never passed and never failed."""
     begun = time.monotonic()
     verdicts = {result.finding.verdict for result in _attacked(probe, attack)}
 
-    allowed = {Verdict.ERROR, Verdict.INCONCLUSIVE} if probe in COUNTING else {Verdict.ERROR}
-    assert verdicts <= allowed
+    assert verdicts == {Verdict.ERROR}
     assert time.monotonic() - begun < MOST_SECONDS
+
+
+def _run(name: str, url: str):
+    target = Target(url, LLAMACPP, "m", Claims(slots=2, context=4096), device_memory=_no_memory)
+    probe = PROBES[name]
+    return run_probe(probe, target, probe.parameters.model_validate((PARAMETERS | OTHERS)[name]))
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_an_engine_that_was_never_reached_is_not_judged(probe: str) -> None:
+    """Where every connection is refused, each claim of each probe says error: no request ever met an engine."""
+    with _refusing() as url:
+        results = asyncio.run(_run(probe, url))
+    assert {result.finding.claim for result in results} == set(PROBES[probe].claims)
+    assert {result.finding.verdict for result in results} == {Verdict.ERROR}
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_a_forward_that_ends_at_nobody_is_not_judged(probe: str) -> None:
+    """An SSH forward accepts and then hangs up where nobody listens behind it; that is error too, everywhere."""
+
+    async def go():
+        async with await asyncio.start_server(_hanging_up, "127.0.0.1", 0) as server:
+            return await _run(probe, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+
+    assert {result.finding.verdict for result in asyncio.run(go())} == {Verdict.ERROR}
 
 
 def test_the_time_limit_is_a_probes_own() -> None:

@@ -54,6 +54,18 @@ def test_flushed_streams_are_inconclusive(seed) -> None:
     assert judge(overlap_data(simulate.flushed(4, 128, 25.0, 0.0, seed))).verdict is Verdict.INCONCLUSIVE
 
 
+def test_a_stream_that_never_reached_the_server_refutes_nothing() -> None:
+    """A refused connection among good streams breaks the experiment; a refusal by the server refutes the claim."""
+    data = overlap_data(BATCHED)
+
+    def with_last(**changes):
+        last = completion([], finish_reasons=(), usage=None, ended=Ended.REFUSED, error="no", **changes)
+        return judge(replace(data, completions=(*data.completions[:3], last)))
+
+    assert with_last(status=None, sent_ns=None).verdict is Verdict.ERROR
+    assert with_last(status=429).verdict is Verdict.FAILED
+
+
 def test_an_engine_without_any_gauge_can_pass_from_outside() -> None:
     """Where the engine shows no gauge the streams alone decide, and that is said."""
     judgement = judge(overlap_data(BATCHED, gauge=None, idle_before=None, idle_after=None), TABBYAPI)
