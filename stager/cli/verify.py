@@ -33,7 +33,7 @@ def verify(output: Output, run: str, probes: tuple[str, ...]) -> int:
     progress = Progress(output)
     with open_session(spec, progress.listen) as session:
         attached = attach_open(session, run_id)
-        playbook, subject = subject_attached(attached, record.host)
+        playbook, subject = subject_attached(attached, record)
         wanted = wanted_probes(playbook, probes)
         evidence = run_probes(session, subject, wanted, Store(home), progress.told)
         record = record.model_copy(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 
+from stager.context.recorded import reasons_against
 from stager.models.evidence import Evidence, Measurement
 from stager.models.exhibit import Exhibit
 from stager.models.policy import Bound, Policy, RequiredClaim
@@ -26,6 +27,7 @@ def objections(exhibit: Exhibit, claim: RequiredClaim, policy: Policy, suite: st
         *_of_thresholds(evidence, claim.thresholds),
         *_of_parameters(evidence, claim.parameters),
         *_of_host(evidence, policy),
+        *_of_context(evidence),
         *_of_signers(exhibit, policy.signers),
     ]
 
@@ -73,6 +75,15 @@ def _of_host(evidence: Evidence, policy: Policy) -> Iterator[str]:
     names = [str(gpu.get("name", "")) for gpu in host.gpus]
     if wanted.gpu and not any(fnmatchcase(name, wanted.gpu) for name in names):
         yield f"it comes from a host with {', '.join(names) or 'no GPU'}, the policy wants a GPU named {wanted.gpu}"
+
+
+def _of_context(evidence: Evidence) -> Iterator[str]:
+    """What was claimed has to be possible on the card it was claimed of; nothing is said where that is not recorded."""
+    for reason in reasons_against(evidence.context) if evidence.context else ():
+        yield (
+            f"what its playbook claims (candidate/claims) cannot hold together: {reason.removesuffix('.')}; correct "
+            "the claims, the launch or the card's limit first"
+        )
 
 
 def _of_signers(exhibit: Exhibit, signers: tuple[str, ...]) -> Iterator[str]:

@@ -19,6 +19,7 @@ from stager.evidence.files import alone_in, make_folder, sha256_of, write_new
 from stager.evidence.places import Place, document_name, parse_document_name, raw_name, taint_name
 from stager.evidence.reading import pack, raw_trouble, read_document, read_place, taint_of, unpack
 from stager.models.base import canonical_json
+from stager.models.context_facts import ContextFacts
 from stager.models.evidence import Evidence, Finding, HostFacts, RawSamples, Vantage
 from stager.models.exhibit import Exhibit, Unreadable
 from stager.models.record import RunRecord
@@ -36,6 +37,7 @@ class Provenance:
     host: HostFacts
     vantage: Vantage
     launch: str = ""
+    context: ContextFacts | None = None
 
 
 class Store:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from stager.models.base import Model
+from stager.models.context_facts import ContextFacts
 
 SCHEMA: Final = "stager.evidence/1"
 
@@ -130,7 +131,8 @@ class Evidence(Finding):
     """One document per probe, claim and attempt.
 
     ``launch`` names the one start of the candidate it was taken from (an InvocationID, or boot id, pid and start
-    time); empty where that is not known.
+    time); empty where that is not known. ``context`` holds what was claimed of the cache, and of which card: the gate
+    does the arithmetic again; None where the model or the card could not be read at staging.
     """
 
     schema_: Literal["stager.evidence/1"] = Field(SCHEMA, alias="schema")
@@ -143,5 +145,6 @@ class Evidence(Finding):
     launch: str = ""
     host: HostFacts
     vantage: Vantage
+    context: ContextFacts | None = None
     tainted: str = ""
     raw: RawSamples

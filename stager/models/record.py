@@ -10,6 +10,7 @@ from pydantic import Field
 from stager.models.answer import GateAnswer
 from stager.models.base import Model
 from stager.models.claimed import AttachedAudit
+from stager.models.context_facts import ContextFacts
 from stager.models.evidence import Evidence, Finding, HostFacts, RawSamples, Sha256, Text
 
 
@@ -56,6 +57,7 @@ class Baseline(Model):
 class RunRecord(Model):
     """One run as `show`, `report`, `compare` and `worklog` read it.
 
+    ``context`` is what the context arithmetic was done on at staging; ``verify`` writes it into the evidence.
     ``claimed_by_source`` holds audits that were attached to the run; they are claims, and no gate reads them.
     """
 
@@ -72,4 +74,5 @@ class RunRecord(Model):
     baseline: tuple[Baseline, ...] = ()
     gate: GateAnswer | None = None
     notes: tuple[Text, ...] = ()
+    context: ContextFacts | None = None
     claimed_by_source: tuple[AttachedAudit, ...] = ()

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stager.evidence.store import Store
+from stager.models.context_facts import ContextFacts
 from stager.models.evidence import Evidence, HostFacts
 from stager.models.playbook import Playbook
 from stager.probes.target import Claims, Target
@@ -27,6 +28,7 @@ def measure_production(
     build_id: str,
     launch: str,
     host: HostFacts,
+    context: ContextFacts | None = None,
 ) -> list[Evidence]:
     """Run probes through production's first port and keep what they find under the build.
 
@@ -40,6 +42,7 @@ def measure_production(
         build_id: what production runs on now.
         launch: the name of this one start of production.
         host: facts of the host.
+        context: what the context arithmetic was done on.
 
     Raises:
         ConnectionLost: the link to the host broke; the host goes back.
@@ -58,6 +61,7 @@ def measure_production(
         engine=engine_of(candidate.engine),
         model=(healthy.model if healthy else None) or candidate.model or "",
         claims=Claims(slots=candidate.claims.slots, context=candidate.claims.context),
+        context=context,
     )
     with session.host.forward(port) as forward:
         target = Target(

@@ -234,6 +234,7 @@ class _Attempt:
             build_id=self.build_id,
             launch=launch,
             host=self.staging.host,
+            context=self.staging.context,
         )
         if missing := shortfall(self.evidence, policy):
             raise NotShown("On production's own port: " + "; ".join(missing))

@@ -13,10 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from stager.models.claimed import AttachedAudit
+from stager.models.context_facts import ContextFacts
 from stager.models.exhibit import Exhibit, Unreadable
 from stager.models.words import ago, short
 from stager.reports.claimed_text import claimed_text
-from stager.reports.figures import visible
+from stager.reports.figures import size, visible
 from stager.reports.table import block, verdict_text
 
 
@@ -62,6 +63,8 @@ def exhibit_text(exhibit: Exhibit, claimed: Sequence[AttachedAudit] = ()) -> Ren
         "parameters": ", ".join(f"{name} = {value}" for name, value in evidence.parameters.items()) or "none",
         "taken": f"{evidence.started_at.isoformat()} to {evidence.ended_at.isoformat()}",
     }
+    if evidence.context:
+        facts["context"] = context_words(evidence.context)
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -70,6 +73,15 @@ def exhibit_text(exhibit: Exhibit, claimed: Sequence[AttachedAudit] = ()) -> Ren
     faults = [visible(f"fault: {fault}", "bold red") for fault in exhibit.faults]
     whose = Padding(grid, (0, 0, 1 if claimed else 0, 2))
     return Group(block(evidence, everything=True), whose, *faults, claimed_text(claimed))
+
+
+def context_words(facts: ContextFacts) -> str:
+    """Return what was claimed of the cache and of which card, in a line."""
+    stored = facts.keys.name if facts.keys == facts.values else f"{facts.keys.name}/{facts.values.name}"
+    card = f"{size(facts.memory)} ({facts.memory_from})" if facts.memory is not None else "a card that is not known"
+    beside = f", {size(facts.weights)} of weights" if facts.weights is not None else ""
+    each = f"{facts.context or facts.window:,} tokens"
+    return f"claims {facts.slots or 1} x {each} in {stored}{' (assumed)' if facts.assumed else ''} on {card}{beside}"
 
 
 def trouble_lines(troubles: Iterable[Unreadable]) -> list[str]:

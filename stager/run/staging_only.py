@@ -37,6 +37,7 @@ def stage_and_leave(
 
         staged = Staging(loaded, session, now, begun=begun).stage(secrets, hold=hold)
         record = _record(loaded, staged.run_id, staged.build.build_id, staged.host, now, session)
+        record = record.model_copy(update={"context": staged.context})
         Records(home).save(record)
         return staged, record, session.onhost.exchanges
 

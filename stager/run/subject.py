@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from stager.errors import InvalidFile, UsageError
 from stager.models.evidence import HostFacts
 from stager.models.playbook import Playbook
+from stager.models.record import RunRecord
 from stager.models.source import Source
 from stager.probes.catalog import PROBES
 from stager.probes.target import Claims
@@ -18,11 +20,12 @@ from stager.staging.stage import Staged
 
 def subject_of(playbook: Playbook, staged: Staged) -> Subject:
     """The candidate that was just staged."""
-    return _subject(playbook, staged.run_id, staged.build.build_id, staged.launch, staged.host, staged.spec)
+    subject = _subject(playbook, staged.run_id, staged.build.build_id, staged.launch, staged.host, staged.spec)
+    return replace(subject, context=staged.context)
 
 
-def subject_attached(attached: Mapping[str, Any], host: HostFacts) -> tuple[Playbook, Subject]:
-    """The candidate of a run that somebody staged: the playbook is the journal's own, not today's file.
+def subject_attached(attached: Mapping[str, Any], record: RunRecord) -> tuple[Playbook, Subject]:
+    """The candidate of a run that was staged before: the playbook is the journal's own, not today's file.
 
     Raises:
         UsageError: the run has no candidate to verify.
@@ -31,7 +34,8 @@ def subject_attached(attached: Mapping[str, Any], host: HostFacts) -> tuple[Play
     if not attached["launched"] or not spec.get("candidate"):
         raise UsageError(f"Run {run_id} has no candidate that runs; there is nothing to verify.", next="stager status")
     playbook = Source.parse(spec["playbook"], f"the playbook of run {run_id}").part(Playbook, ())
-    return playbook, _subject(playbook, run_id, attached["build"]["build_id"], str(attached["launch"]), host, spec)
+    build_id, launch = attached["build"]["build_id"], str(attached["launch"])
+    return playbook, replace(_subject(playbook, run_id, build_id, launch, record.host, spec), context=record.context)
 
 
 def _subject(

@@ -11,6 +11,7 @@ from typing import Any
 from stager.engines.base import Engine
 from stager.errors import StagerError
 from stager.evidence.store import Provenance, Store
+from stager.models.context_facts import ContextFacts
 from stager.models.evidence import Evidence, HostFacts, Verdict
 from stager.probes.base import ProbeResult, run_probe
 from stager.probes.catalog import PROBES, suite_digest
@@ -35,6 +36,7 @@ class Subject:
     engine: Engine
     model: str
     claims: Claims
+    context: ContextFacts | None = None
 
 
 def verify(
@@ -131,6 +133,7 @@ def _provenance(subject: Subject, name: str, result: ProbeResult) -> Provenance:
         launch=subject.launch,
         host=subject.host,
         vantage=result.vantage,
+        context=subject.context,
     )
 
 

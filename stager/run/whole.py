@@ -17,6 +17,7 @@ from stager.evidence.records import Records
 from stager.evidence.store import Store
 from stager.loading import LoadedPlaybook
 from stager.models.answer import GateAnswer
+from stager.models.context_facts import ContextFacts
 from stager.models.evidence import Evidence, HostFacts
 from stager.models.policy import Policy
 from stager.models.record import RunRecord
@@ -42,6 +43,7 @@ class Outcome:
     run_id: str = ""
     build_id: str | None = None
     host: HostFacts | None = None
+    context: ContextFacts | None = None
     evidence: list[Evidence] = field(default_factory=list)
     measured: Measured = field(default_factory=list)
     gate: GateAnswer | None = None
@@ -146,6 +148,7 @@ class Run:
             exit_code=outcome.code,
             baseline=kept(self.home, outcome.run_id, port, outcome.measured),
             gate=outcome.gate,
+            context=outcome.context,
             notes=tuple(outcome.notes),
         )
 
@@ -172,6 +175,7 @@ class Run:
             staged.build.build_id,
             staged.host,
         )
+        self.outcome.context = staged.context
         return staged
 
     def _begun(self, staging: Staging) -> None:

@@ -12,9 +12,11 @@ from stager.context.ceiling import Card, Ceiling, Claims, ceiling
 from stager.context.fit import GIB, MIB, Stored, bytes_per_token, window_bytes
 from stager.context.formats import find_format
 from stager.context.launch import LaunchFit, launch_fit, read_launch
+from stager.context.recorded import facts_of
 from stager.context.sources import Described, describe_remote
 from stager.errors import ConnectionLost, StagerError, Unreachable
 from stager.models.candidate import Candidate
+from stager.models.context_facts import ContextFacts
 from stager.staging.session import Session
 
 #: Bytes asked for at once: a model's header with its vocabulary is one to six of these.
@@ -32,16 +34,30 @@ class ModelFit:
     """
 
     path: str
+    claims: Claims
     described: Described
     fit: LaunchFit
     ceiling: Ceiling
     memory: int | None
     memory_from: str
+    pool_tokens: int | None
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why the claims cannot hold together, as preflight says it."""
         return tuple(f"candidate/claims: {reason}" for reason in self.fit.reasons)
+
+    def facts(self) -> ContextFacts:
+        """What the arithmetic was done on, as it is kept with the evidence."""
+        return facts_of(
+            self.described.architecture,
+            self.claims,
+            self.fit.stored,
+            Card(self.memory, self.described.weights),
+            assumed=self.fit.assumed,
+            pool_tokens=self.pool_tokens,
+            memory_from=self.memory_from,
+        )
 
     def lines(self) -> list[str]:
         """The arithmetic for people."""
@@ -123,7 +139,7 @@ def fit_of(path: str, described: Described, candidate: Candidate, facts: Mapping
     top = ceiling(
         model, Stored(fit.stored.key, fit.stored.value), claims, Card(memory, described.weights), pool_tokens=pool
     )
-    return ModelFit(path, described, fit, top, memory, source)
+    return ModelFit(path, claims, described, fit, top, memory, source, pool)
 
 
 def device_memory(candidate: Candidate, cards: Sequence[Mapping[str, Any]]) -> tuple[int | None, str]:

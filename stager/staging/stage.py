@@ -14,6 +14,7 @@ from stager.errors import ConnectionLost, Fenced, NotRestored, Refused
 from stager.loading import LoadedPlaybook
 from stager.models.base import digest
 from stager.models.build import BuildIdentity, Distribution, ModelFile, TreeEntry, identify
+from stager.models.context_facts import ContextFacts
 from stager.models.evidence import HostFacts
 from stager.staging.cleanup import Ended, restore
 from stager.staging.model_fit import ModelFit, may_refuse, model_fit
@@ -34,6 +35,7 @@ class Staged:
     spec: Mapping[str, Any]
     host: HostFacts
     launch: str
+    context: ContextFacts | None = None
 
 
 class StageFailed(Exception):
@@ -89,6 +91,7 @@ class Staging:
         )
         self.tree_folder = folder
         self.host: HostFacts | None = None
+        self.context: ContextFacts | None = None
         self.build: BuildIdentity | None = None
         self.changed = False
 
@@ -118,7 +121,7 @@ class Staging:
         assert self.build is not None
         born = ready["born"]
         launch = born.get("invocation") or "{boot_id}:{pid}:{start}".format(**born["main"])
-        return Staged(self.run_id, self.build, self.spec, self.host, launch)
+        return Staged(self.run_id, self.build, self.spec, self.host, launch, self.context)
 
     def rehearse(self) -> Ended:
         """Take production down and put it back: everything but the candidate.
@@ -149,6 +152,7 @@ class Staging:
             candidate = self.loaded.playbook.candidate
             asks = self.spec["candidate"] is not None and may_refuse(candidate, facts)
             fit = model_fit(session, candidate, facts) if asks else None
+            self.context = fit.facts() if isinstance(fit, ModelFit) else None
             if reasons := [*refusals(self.spec, facts), *(fit.reasons if isinstance(fit, ModelFit) else ())]:
                 raise Refused(reasons, next=f"stager doctor {self.loaded.path}")
         self.tell_begun(self)

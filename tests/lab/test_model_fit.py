@@ -63,3 +63,18 @@ def test_claims_that_do_not_fit_are_refused_before_anything_is_staged(scene: Sce
 
     scene.playbook(candidate=candidate | {"claims": {"slots": 4, "context": 16384}})
     assert scene.stager("plan", str(scene.desk.playbook)).code == 0
+
+
+def test_what_was_reckoned_goes_with_the_evidence(scene: Scene) -> None:
+    """Staged by one command and verified by another, the evidence holds the facts the gate reckons with."""
+    limits = {"device_memory": "22GiB", "runtime": "2m"}
+    scene.playbook(candidate={"models": [MODEL], "limits": limits, "claims": {"slots": 4, "context": 16384}})
+    run_id = scene.stage()
+    verified = scene.stager("verify", run_id)
+    assert scene.stager("cleanup", run_id).code == 0
+
+    for evidence in verified.document["evidence"]:
+        facts = evidence["context"]
+        assert (facts["slots"], facts["context"], facts["memory"]) == (4, 16384, 22 << 30)
+        assert {group["kind"]: group["count"] for group in facts["layers"]} == {"full": 16, "recurrent": 48}
+    assert [item["claim"] for item in verified.document["evidence"]] == ["generating", "executing"]

@@ -5,10 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from stager.context.ceiling import Card, Claims
+from stager.context.fit import GIB, Stored
+from stager.context.formats import find_format
+from stager.context.recorded import facts_of
 from stager.models.base import digest
+from stager.models.context_facts import ContextFacts
 from stager.models.evidence import Evidence, HostFacts, Measurement, RawSamples, Termination, Vantage, Verdict
 from stager.models.exhibit import Exhibit
 from stager.models.policy import Bound, Policy, RequiredClaim
+from tests.unit.context.test_fit import NOTES
 
 NOW = datetime(2026, 11, 29, 6, 0, tzinfo=UTC)
 BUILD = "cd34" * 16
@@ -18,6 +24,13 @@ OLD_SUITE = "0b" * 32
 HOST = HostFacts(
     address="gpu1", kernel="6.18", machine="x86_64", boot_id="b1", gpus=({"name": "RTX 3090"},), driver="580.95"
 )
+
+
+def claimed(slots: int = 2, context: int = 262_144, memory: int | None = 24 * GIB) -> ContextFacts:
+    """The field notes' model at 4 bit beside 12 GiB of weights: two full windows fit the card, four do not."""
+    return facts_of(
+        NOTES, Claims(slots, context), Stored.both(find_format("q4_0")), Card(memory, 12 * GIB), assumed=False
+    )
 
 
 def evidence(probe: str = "overlap", claim: str = "generating", **changes: Any) -> Evidence:

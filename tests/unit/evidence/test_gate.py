@@ -11,7 +11,7 @@ from stager.evidence.gate import judge
 from stager.models.evidence import Measurement
 from stager.models.exhibit import Exhibit, Unreadable
 from stager.models.policy import Bound, Policy, RequiredHost, Tolerance
-from tests.unit.evidence.cases import BUILD, NOW, OLD_SUITE, OTHER, SUITE, exhibit, policy, required
+from tests.unit.evidence.cases import BUILD, NOW, OLD_SUITE, OTHER, SUITE, claimed, exhibit, policy, required
 
 NEEDLE = ("needle", "retrieval")
 BOTH = (required(), required(*NEEDLE))
@@ -81,6 +81,12 @@ CASES = (
         "an old suite that the policy pins",
         (exhibit(suite_digest=OLD_SUITE),),
         policy=policy(suite=OLD_SUITE),
+    ),
+    Case("claims that the card can hold", (exhibit(context=claimed()),)),
+    Case("claims that nobody can hold against a card", (exhibit(context=claimed(slots=4, memory=None)),)),
+    Case(
+        "claims that fitted, and a newer pass whose claims do not",
+        (exhibit(ago=5, context=claimed()), exhibit(attempt=2, context=claimed(slots=4))),
     ),
     # nothing to rest on
     Case("no evidence at all", (), ("never shown for build cd34",), missing=OVERLAP),
@@ -255,6 +261,18 @@ CASES = (
         ("driver 580.95, the policy wants 570.*",),
         policy(host=RequiredHost(driver="570.*")),
         OVERLAP,
+    ),
+    Case(
+        "claims that the card cannot hold",
+        (exhibit(context=claimed(slots=4)),),
+        ("4 requests of 262,144 tokens at once take 18.58 GiB of q4_0 cache; a card of 24.00 GiB beside 12.00 GiB of",),
+        missing=OVERLAP,
+    ),
+    Case(
+        "claims beyond the model's own window, of a card that is not known",
+        (exhibit(context=claimed(context=300_000, memory=None)),),
+        ("300,000 tokens per request are more than the model's native window of 262,144",),
+        missing=OVERLAP,
     ),
     Case("not signed", (exhibit(),), ("no signer the policy names",), policy(signers=("ops k x",)), OVERLAP),
     Case("raw samples changed", (exhibit(faults=("raw is off",)),), ("does not count: raw is off",), missing=OVERLAP),

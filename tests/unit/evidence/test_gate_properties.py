@@ -10,10 +10,11 @@ from stager.models.answer import GateAnswer
 from stager.models.evidence import Measurement, Verdict
 from stager.models.exhibit import Exhibit
 from stager.models.policy import Policy, RequiredHost, Tolerance
-from tests.unit.evidence.cases import BUILD, NOW, OLD_SUITE, OTHER, SUITE, exhibit, policy, required
+from tests.unit.evidence.cases import BUILD, NOW, OLD_SUITE, OTHER, SUITE, claimed, exhibit, policy, required
 
 unhurried = settings(deadline=None)  # the machine may be busy
 
+FITS, FITS_NOT = claimed(), claimed(slots=4)
 CLAIMS = (("overlap", "generating"), ("overlap", "executing"), ("needle", "retrieval"))
 
 
@@ -37,6 +38,7 @@ def exhibits(draw: st.DrawFn, build_id: str = BUILD) -> Exhibit:
         measurements={"streams_at_once": Measurement(value=draw(st.sampled_from([4, 4, 1])), unit="count")},
         faults=draw(st.sampled_from([(), (), ("raw is off",)])),
         signed_by=draw(st.sampled_from([(), ("ops",)])),
+        context=draw(st.sampled_from([None, FITS, FITS_NOT])),
     )
 
 
@@ -117,4 +119,5 @@ def test_a_promotion_rests_on_passes_of_this_build_only(heap: list[Exhibit], und
         assert {f"{item.probe}/{item.claim}" for item in used} >= {claim.name for claim in under.claims}
         assert all(item.verdict is Verdict.PASSED and item.build_id == BUILD for item in used)
         assert all(item.suite_digest == SUITE and item.ended_at <= NOW for item in used)
+        assert all(item.context is not FITS_NOT for item in used)
         assert said.reasons == said.missing == ()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from stager.context.fit import MIB
+from stager.context.recorded import reasons_against
 from stager.context.sources import Described
 from stager.models.candidate import Candidate, Limits
 from stager.models.candidate import Claims as Claimed
@@ -57,6 +58,16 @@ def test_nothing_is_asked_for_where_nothing_could_be_refused() -> None:
     assert not may_refuse(candidate(claims=Claimed(slots=4)), facts([]))
     assert may_refuse(candidate(claims=Claimed(slots=4)), facts(CARDS))
     assert may_refuse(candidate(claims=Claimed(context=4096)), facts([]))
+
+
+def test_what_was_reckoned_is_kept_for_the_gate() -> None:
+    """The facts that go into the evidence give the reasons that preflight gave, and say whose word the card is."""
+    wanted = candidate(engine="llama.cpp", claims=Claimed(slots=4, context=262_144))
+    fit = fit_of("/m.gguf", Described(NOTES, 10 << 30), wanted, facts(CARDS[:1]))
+    kept = fit.facts()
+
+    assert reasons_against(kept) == list(fit.fit.reasons) != []
+    assert (kept.slots, kept.context, kept.memory, kept.memory_from) == (4, 262_144, 24576 * MIB, "RTX 3090")
 
 
 def test_what_the_engine_stores_by_itself_is_not_called_assumed() -> None:
