@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import pwd
-from typing import Any
+from typing import Any, Optional
 
-from . import clocks, closing, facts, fence, launch, lease, legs, processes, promotions, ready, restore, takedown
+from . import (
+    clocks,
+    closing,
+    facts,
+    fence,
+    launch,
+    lease,
+    legs,
+    markers,
+    preparing,
+    processes,
+    promotions,
+    ready,
+    takedown,
+)
+from .candidate import Candidate
 from .channel import Args, Channel
 from .faults import Fault, Fenced, Refused
 from .files import remove_tree
 from .ledger import Ledger, change
 from .opening import wait_closed
+from .spawning import own_argv, spawn
 from .state import Run
-from .tree import NOBODY, Tree, prune
+from .tree import Tree, prune
 
 
 def lay(channel: Channel, run: Run, number: int, args: Args) -> Any:
@@ -50,7 +66,8 @@ def prepare(channel: Channel, run: Run, number: int, args: Args) -> Any:
     if tree and not tree.whole():
         tree.check(args["manifest"])
         home = run.at("prepare-home")
-        tree.prepare(
+        preparing.prepare(
+            tree.folder,
             spec.get("prepare", ()),
             run.at("prepare.log"),
             home,
@@ -65,14 +82,14 @@ def prepare(channel: Channel, run: Run, number: int, args: Args) -> Any:
         prune(channel.state, [spec["tree"], *promotions.trees(channel.state)])
     return {
         "manifest": tree.manifest() if tree else [],
-        "distributions": tree.distributions() if tree else [],
+        "distributions": preparing.distributions(tree.folder) if tree else [],
         "models": [facts.model(channel.state, path) for path in spec.get("models", ())],
     }
 
 
 def launch_uid(spec: Args) -> int:
     """Whom ``prepare`` runs as when we are root: the candidate's user, or nobody where that is a dynamic one."""
-    return pwd.getpwnam(spec["user"]).pw_uid if spec.get("user") else NOBODY
+    return pwd.getpwnam(spec["user"]).pw_uid if spec.get("user") else preparing.NOBODY
 
 
 def arm_and_take_down(channel: Channel, run: Run, number: int, args: Args) -> Any:
@@ -102,13 +119,19 @@ def start_candidate(channel: Channel, run: Run, number: int, args: Args) -> Any:
         born = launch.start(ledger, channel.program, args["tree"], args.get("secrets") or {})
     run.wake("look")
     channel.say("launched", **born)
-    candidate = restore.candidate_of(Ledger(run))
+    candidate = candidate_of(Ledger(run))
     if candidate is None:
         raise Fenced("The run was ended while the candidate started.")
     told = ready.wait(Ledger(run), candidate, channel.say)
     with change(run, number) as ledger:
         ledger.write("note", "ready", **told)
     return dict(told, born=born)
+
+
+def candidate_of(ledger: Ledger) -> Optional[Candidate]:
+    """The candidate of an open run, if it was launched."""
+    pair = ledger.launched()
+    return Candidate(pair[0]["undo"], (pair[1] or {}).get("born")) if pair else None
 
 
 def hold(channel: Channel, run: Run, number: int, args: Args) -> Any:
@@ -157,16 +180,16 @@ def restore_now(channel: Channel, run: Run, number: int, args: Args) -> Any:
         closing.close(run)
         return again
     known = ledger.journal.last("verdict")
-    if known and known["step"] == "held" and restore.foreign(ledger.spec, {}):
+    if known and known["step"] == "held" and markers.in_the_way(ledger.spec, {}):
         return known  # whoever holds production down for the foreign marker goes on waiting
     if not begun and (again or not run.wake("restore " + reason)):
-        argv = [*legs.own_argv(channel.program, "restore", run), reason]
+        argv = [*own_argv(channel.program, "restore", run), reason]
         if launch.by_unit():
             processes.run(
                 ["systemd-run", "--quiet", "--collect", "--unit=stager-cleanup-%d" % clocks.boottime_ns(), "--", *argv]
             )
         else:
-            legs.spawn(argv, run.at("restore.log"))
+            spawn(argv, run.at("restore.log"))
     end = clocks.boottime_ns() + int(float(args.get("timeout", 1800)) * clocks.SECOND)
     while clocks.boottime_ns() < end:
         for record in ledger.refresh().journal.all[seen:]:

@@ -8,7 +8,7 @@ import pwd
 import shutil
 from typing import Any, Dict, List
 
-from . import answers, clocks, cron, gpu, journal, launch, locks, markers, ports, processes, systemd, tree
+from . import answers, booted, clocks, cron, gpu, journal, launch, locks, markers, ports, processes, tree
 from .files import digest_file, read_json, write_json
 from .services import names_of, services_of
 
@@ -49,8 +49,8 @@ def host() -> Dict[str, Any]:
         "python": platform.python_version(),
         "uid": os.geteuid(),
         "user": pwd.getpwuid(os.geteuid()).pw_name,
-        "systemd": systemd.is_pid_one(),
-        "system_state": systemd.state_of_system(),
+        "systemd": booted.is_pid_one(),
+        "system_state": booted.state_of_system(),
         "gpus": cards or [],
         "gpu_users": gpu.users() if cards else [],
     }
@@ -58,10 +58,10 @@ def host() -> Dict[str, Any]:
 
 def survey(production: Dict[str, Any], names: List[str]) -> Dict[str, Any]:
     """The units, or why they cannot be asked for."""
-    if production["manager"] == "systemd" and not systemd.is_pid_one():
+    if production["manager"] == "systemd" and not booted.is_pid_one():
         return {"error": "production.manager is systemd, and systemd does not run this host"}
-    if production["manager"] == "systemd-user" and systemd.no_user_manager():
-        return {"error": systemd.no_user_manager()}
+    if production["manager"] == "systemd-user" and booted.no_user_manager():
+        return {"error": booted.no_user_manager()}
     try:
         return services_of(production).survey(names)
     except OSError as error:
@@ -119,7 +119,7 @@ def legs() -> Dict[str, str]:
     elif not os.access("/etc/systemd/system", os.W_OK):
         boot = "/etc/systemd/system cannot be written"
     lingering = ""
-    if not launch.by_unit() and systemd.is_pid_one():
+    if not launch.by_unit() and booted.is_pid_one():
         said = processes.run(["loginctl", "show-user", str(os.geteuid()), "-p", "Linger", "--value"]).out.strip()
         kill = "KillUserProcesses=yes" in processes.run(
             ["systemd-analyze", "cat-config", "systemd/logind.conf"]

@@ -13,7 +13,7 @@ import sys
 from types import FrameType
 from typing import Any, Dict, List, Optional, Tuple
 
-from . import clocks, fence, lease, legs, locks, ports, processes, restore
+from . import booted, clocks, fence, lease, legs, locks, markers, ports, processes, restore
 from .candidate import Candidate
 from .closing import close
 from .faults import Fault, Held
@@ -22,7 +22,6 @@ from .launch import by_unit
 from .ledger import Ledger
 from .services import services_of
 from .state import Index, Run
-from .systemd import is_pid_one, state_of_system, wait_for_user_manager
 
 BOOT_PATIENCE = 60.0  # seconds that cron's start may come before the user's own manager
 LOOK_S = 1.0  # seconds between two looks at what others may have changed
@@ -131,7 +130,7 @@ class Watch:
         """A marker that is not ours appeared."""
         if not self.ledger.changes():
             return ""
-        others = restore.foreign(self.spec, self.ledger.markers())
+        others = markers.in_the_way(self.spec, self.ledger.markers())
         return "foreign marker %s" % others[0]["path"] if others else ""
 
     def other_hand(self) -> str:
@@ -156,7 +155,7 @@ def after_guard(run: Run) -> int:
 
     Nothing after an orderly end, nothing at shutdown (the boot leg's), else restore.
     """
-    if is_pid_one() and state_of_system() == "stopping":
+    if booted.going_down():
         return 0
     if unopened(run):
         return 0
@@ -190,16 +189,17 @@ def cap(run: Run) -> int:
 
 
 def boot(run: Run) -> int:
-    """The third leg: the host was rebooted with the run open.
+    """The third leg: the host was booted with the run open.
 
-    In the same boot (the unit was started by hand) there is nothing to do.
+    Where the guard lives (the unit was started by hand) there is nothing to do.
     """
     if unopened(run):
         close(run)
         return 0
+    if legs.guard_lives(run):
+        return 0
     ledger = Ledger(run)
-    if not ledger.same_boot():
-        if ledger.spec["production"]["manager"] == "systemd-user":
-            wait_for_user_manager(BOOT_PATIENCE)
-        restore.until_done(run, "the host was rebooted", "boot")
+    if ledger.spec["production"]["manager"] == "systemd-user":
+        booted.wait_for_user_manager(BOOT_PATIENCE)
+    restore.until_done(run, "the guard was ended" if ledger.same_boot() else "the host was rebooted", "boot")
     return 0

@@ -15,12 +15,12 @@ import signal
 import sys
 from typing import Any, Dict, List, NoReturn
 
-from . import candidate, clocks, gpu, processes
+from . import booted, candidate, clocks, gpu, processes
 from .faults import CandidateFailed, Refused
 from .files import unlink_quietly, write_json
 from .ledger import Ledger
 from .state import Run
-from .systemd import Systemd, is_pid_one
+from .systemd import Systemd
 
 PR_SET_CHILD_SUBREAPER = 36
 NO_USER = "candidate.user must be written: without systemd there is no DynamicUser, and root is only taken if written"
@@ -30,7 +30,7 @@ HOME_WORD = "{home}"  # filled in here: under systemd only the unit itself learn
 
 def by_unit() -> bool:
     """Whether the candidate gets a unit: systemd runs this host and we are root."""
-    return is_pid_one() and os.geteuid() == 0
+    return booted.is_pid_one() and os.geteuid() == 0
 
 
 def plan(ledger: Ledger, tree: str) -> Dict[str, Any]:

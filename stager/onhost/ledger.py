@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-from . import clocks, failpoints, fence
+from . import booted, clocks, failpoints, fence
 from .faults import Fault
 from .journal import Journal, Record
 from .locks import change_lock
@@ -106,9 +106,16 @@ class Ledger:
         record = self.journal.last("note", "snapshot")
         return dict(record["units"]) if record else {}
 
-    def same_boot(self) -> bool:
-        """Whether the run was opened in this boot."""
-        return bool(self.opened["boot_id"] == clocks.boot_id())
+    def same_boot(self, record: Optional[Record] = None) -> bool:
+        """Whether a record (by default the first one) was written since this host last booted, soft reboots included.
+
+        A controller's changes are all of one userspace: nothing of it outlives that. An answer that does not come
+        counts as no reboot; the kernel's boot id needs none.
+        """
+        then, now = self.opened.get("userspace"), ""
+        if (record or self.opened)["boot_id"] == clocks.boot_id() and then:
+            now = booted.userspace()
+        return bool((record or self.opened)["boot_id"] == clocks.boot_id() and (not now or now == then))
 
 
 @contextlib.contextmanager

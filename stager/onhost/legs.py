@@ -6,67 +6,18 @@ Armed and read back before the first stop.
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any, Dict, List
 
-from . import clocks, cron, lease, processes
+from . import cron, processes
+from .cap import cap_unit, start_cap
 from .files import read_json, sweep_private, sync_folder, unlink_quietly, write_atomically
 from .launch import by_unit
+from .spawning import own_argv, quoted, spawn, specifiers, unsayable
 from .state import Run
 from .systemd import Systemd
 
 UNITS = "/etc/systemd/system"
 WANTS = UNITS + "/multi-user.target.wants"
-TOLERANCE = 2.0  # seconds between the cap we want and the elapse that systemd tells
-
-
-def own_argv(program: str, verb: str, run: Run) -> List[str]:
-    """The argv of one of our own processes for a run."""
-    return [sys.executable, "-I", program, verb, run.state, run.run_id]
-
-
-def quoted(argv: List[str], in_file: bool) -> str:
-    """A command line that systemd reads as exactly these words.
-
-    A dollar sign is doubled against its variables. A percent sign is doubled only ``in_file``: a property given to
-    systemd-run is not read for specifiers.
-    """
-    words = [word.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$") for word in argv]
-    return specifiers(" ".join('"%s"' % word for word in words)) if in_file else " ".join('"%s"' % w for w in words)
-
-
-def specifiers(text: str) -> str:
-    """A value of a unit file without specifiers."""
-    return text.replace("%", "%%")
-
-
-def unsayable(argv: List[str]) -> str:
-    """Why systemd cannot be given this argv.
-
-    Up to 257 it rewrites dollar signs of a transient unit when it reloads; a control character ends a unit file's line.
-    """
-    words = [word for word in argv if "$" in word or not word.isprintable()]
-    return "%r holds a dollar sign or a control character, which systemd does not keep" % words[0] if words else ""
-
-
-def spawn(argv: List[str], log: str) -> int:
-    """Start a process of ours that no login, session or channel takes down with it. Returns its pid."""
-    told, tell = os.pipe()
-    if os.fork() == 0:
-        os.setsid()
-        child = os.fork()
-        if child:
-            os.write(tell, b"%d" % child)
-            os._exit(0)
-        out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        null = os.open(os.devnull, os.O_RDONLY)
-        for source, target in ((null, 0), (out, 1), (out, 2)):
-            os.dup2(source, target)
-        os.closerange(3, 256)
-        os.execve(argv[0], argv, processes.environment())
-    os.close(tell)
-    with os.fdopen(told, "rb") as answer:
-        return int(answer.read() or b"0")
 
 
 # -- leg A: the guard ---------------------------------------------------------------------------------------------
@@ -113,80 +64,6 @@ def guard_trouble(run: Run, program: str) -> str:
 def guard_lives(run: Run) -> bool:
     """Whether the guard runs, by its identity."""
     return processes.alive((read_json(run.at("guard.json")) or {}).get("process"))
-
-
-# -- leg B: the hard cap ------------------------------------------------------------------------------------------
-
-
-def cap_unit(run: Run) -> str:
-    """The cap's timer and service, without the ending."""
-    return "stager-cap-%s" % run.run_id
-
-
-def timer_base_ns(systemd: Systemd) -> int:
-    """Where ``OnBootSec=`` counts from, on CLOCK_MONOTONIC.
-
-    0 on metal, the manager's own start in a container (systemd's timer.c).
-    """
-    if processes.run(["systemd-detect-virt", "--container", "--quiet"]).code == 0:
-        ran = systemd.ctl("show", "-p", "UserspaceTimestampMonotonic", "--value")
-        return int(ran.out.strip() or 0) * 1000
-    return 0
-
-
-def start_cap(run: Run, program: str) -> str:
-    """Arm the cap; returns why it could not be armed."""
-    record = lease.read(run) or {}
-    left = (record.get("cap", 0) - clocks.boottime_ns()) / clocks.SECOND
-    if not by_unit():
-        spawn(own_argv(program, "cap", run), run.at("cap.log"))
-        return ""
-    systemd = Systemd()
-    due_ns = clocks.monotonic_ns() + int(left * clocks.SECOND)
-    argv = ["systemd-run", "--quiet", "--no-ask-password", "--collect", "--unit=" + cap_unit(run)]
-    argv += [
-        "--on-boot=%.3f" % ((due_ns - timer_base_ns(systemd)) / clocks.SECOND),
-        "--timer-property=AccuracySec=100ms",
-    ]
-    argv += ["--property=Type=exec", "--property=OOMScoreAdjust=-900", "--", *own_argv(program, "cap", run)]
-    ran = processes.run(argv, timeout=30)
-    if not ran.ok:
-        return ran.words()
-    return cap_off_by(systemd, run, due_ns)
-
-
-def cap_off_by(systemd: Systemd, run: Run, due_ns: int) -> str:
-    """Read back when the timer will elapse; empty when that is what was asked for."""
-    ran = systemd.ctl("show", "-p", "NextElapseUSecMonotonic,ActiveState", "--", cap_unit(run) + ".timer")
-    told = dict(line.partition("=")[::2] for line in ran.out.splitlines())
-    elapse = span_seconds(told.get("NextElapseUSecMonotonic", ""))
-    if told.get("ActiveState") != "active" or elapse is None:
-        return "the cap's timer is %s" % told.get("ActiveState", "not there")
-    off = elapse - due_ns / clocks.SECOND
-    return "" if abs(off) <= TOLERANCE else "the cap's timer would elapse %.0f s off" % off
-
-
-def span_seconds(text: str) -> "float | None":
-    """systemd's way to write a time span (``1h 2min 3.5s``), in seconds; None for ``infinity`` or anything else."""
-    units = {
-        "y": 31557600.0,
-        "month": 2629800.0,
-        "w": 604800.0,
-        "d": 86400.0,
-        "h": 3600.0,
-        "min": 60.0,
-        "s": 1.0,
-        "ms": 1e-3,
-        "us": 1e-6,
-    }
-    total = 0.0
-    for word in text.split():
-        number = word.rstrip("abcdefghijklmnopqrstuvwxyz")
-        unit = word[len(number) :]
-        if unit not in units:
-            return None
-        total += float(number) * units[unit]
-    return total if text.split() else None
 
 
 # -- leg C: boot --------------------------------------------------------------------------------------------------

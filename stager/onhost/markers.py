@@ -158,9 +158,9 @@ def sweep(path: str, run_id: str) -> None:
             os.unlink(private)
 
 
-def swept_by_reboot(recorded_boot: str, boot_now: str, folder_kind: str) -> bool:
+def swept_by_reboot(rebooted: bool, folder_kind: str) -> bool:
     """Whether a missing marker needs no words: it lay in memory and the host was rebooted since."""
-    return recorded_boot != boot_now and folder_kind in ("tmpfs", "ramfs")
+    return rebooted and folder_kind in ("tmpfs", "ramfs")
 
 
 def matching(patterns: Iterable[str]) -> List[str]:
@@ -183,6 +183,12 @@ def foreign(patterns: Iterable[str], ours: Dict[str, Identity]) -> List[Dict[str
         with contextlib.suppress(OSError):
             found.append({"path": path, "why": why, "since": moment(os.lstat(path).st_mtime_ns)})
     return found
+
+
+def in_the_way(spec: Dict[str, Any], ours: Dict[str, Any]) -> List[Dict[str, Any]]:
+    """Foreign markers in the way: those that match ``respect`` and stand where we made none of our own."""
+    own_paths = {marker["path"] for marker in spec["markers"]} | set(ours)
+    return [entry for entry in foreign(spec["respect"], ours) if entry["path"] not in own_paths]
 
 
 def moment(ns: int) -> str:

@@ -7,7 +7,7 @@ import json
 import os
 from typing import Any, Dict
 
-from . import cgroups, clocks, closing, failpoints, fence, launch, lease, legs, locks, ports, restore, undo
+from . import booted, cgroups, clocks, closing, failpoints, fence, launch, lease, legs, locks, ports, restore, undo
 from .channel import Args, Channel, named
 from .faults import Fault, Held, Refused
 from .files import read_json, remove_tree
@@ -40,7 +40,12 @@ def open_run(channel: Channel, args: Args) -> Any:
                 % (channel.state, kind)
             )
         journal = Journal.create(
-            run.journal_path, spec=spec, owner=args["owner"], program=os.path.basename(channel.program), fence=0
+            run.journal_path,
+            spec=spec,
+            owner=args["owner"],
+            program=os.path.basename(channel.program),
+            userspace=booted.userspace(),
+            fence=0,
         )
         failpoints.boundary(channel.state, journal.all[0])
         os.close(locks.open_lock(run.at("change.lock")))  # made now: a restore must not need to make a file

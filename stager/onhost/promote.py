@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, List, Sequence
 
-from . import answers, clocks, closing, promotions, served, switch, systemd, undo
+from . import answers, booted, clocks, closing, promotions, served, switch, undo
 from .channel import Args, Channel
 from .faults import CandidateFailed, Fault, Refused
 from .ledger import Ledger, change
@@ -199,7 +199,7 @@ def folder_of(switched: List[Dict[str, Any]]) -> str:
 
 def last_words(ledger: Ledger, names: Sequence[str]) -> str:
     """The end of what services said since this run began; empty where nobody keeps it."""
-    if ledger.spec["production"]["manager"] not in ("systemd", "systemd-user") or not systemd.is_pid_one():
+    if ledger.spec["production"]["manager"] not in ("systemd", "systemd-user") or not booted.is_pid_one():
         return ""
     user = ["--user"] if ledger.spec["production"]["manager"] == "systemd-user" else []
     units = [word for name in names for word in (*(["--user-unit"] if user else ["--unit"]), name)]

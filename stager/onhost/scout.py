@@ -11,8 +11,9 @@ import os
 import re
 from typing import Any, Dict, List, Optional, Set
 
-from . import answers, facts, ports, systemd
+from . import answers, booted, facts, ports, systemd
 from .channel import Args, Channel
+from .units import WATCHING
 
 #: In an argv or a unit's name they point to an inference server.
 WORDS = re.compile(
@@ -129,12 +130,12 @@ def asked_for_models(port: int) -> "tuple[Optional[List[str]], str]":
 
 def watchers(names: List[str], of_ports: List[int]) -> List[Dict[str, Any]]:
     """Active timers and the like whose service mentions one of the units, or one of the ports on this host."""
-    if not systemd.is_pid_one() or not names:
+    if not booted.is_pid_one() or not names:
         return []
     manager = systemd.Systemd()
     found = []
     for name, unit in sorted(manager.units([], everything=True).items()):
-        if not name.endswith(systemd.WATCHING) or unit.get("ActiveState") != "active":
+        if not name.endswith(WATCHING) or unit.get("ActiveState") != "active":
             continue
         triggered = unit.get("Triggers", "").split()
         # Asked for by name: between two runs a one-shot service is not loaded, so not among the loaded ones.

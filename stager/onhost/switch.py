@@ -14,8 +14,9 @@ import os
 import stat
 from typing import Any, Dict, List, Optional
 
-from . import processes, promotions, systemd
+from . import booted, processes, promotions, systemd
 from .files import sync_folder, unlink_quietly, write_all
+from .units import UNIT_FOLDERS
 
 Item = Dict[str, Any]
 State = Optional[Dict[str, Any]]
@@ -99,7 +100,7 @@ def stock(state: str, item: Item) -> Item:
 
 def is_drop_in(path: str) -> bool:
     """Whether a path is a drop-in in a unit's own folder."""
-    return path.endswith(".conf") and os.path.dirname(path).endswith(".d") and path.startswith(systemd.UNIT_FOLDERS)
+    return path.endswith(".conf") and os.path.dirname(path).endswith(".d") and path.startswith(UNIT_FOLDERS)
 
 
 def aside(path: str, run_id: str) -> str:
@@ -189,7 +190,7 @@ def settle(path: str, run_id: str) -> None:
 
 def reload_units(items: List[Item]) -> str:
     """Let systemd read unit files again where an item is one of its; returns why it failed."""
-    if not any(systemd.is_pid_one() and item["path"].startswith(systemd.UNIT_FOLDERS) for item in items):
+    if not any(booted.is_pid_one() and item["path"].startswith(UNIT_FOLDERS) for item in items):
         return ""
     ran = processes.run(systemd.systemctl(False, "daemon-reload"), timeout=60)
     return "" if ran.ok else ran.words()

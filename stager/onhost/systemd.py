@@ -6,93 +6,16 @@
 
 from __future__ import annotations
 
-import os
-import pwd
-from typing import Any, Dict, Iterable, List, Sequence, Set, Tuple
+from typing import Any, Dict, Sequence, Tuple
 
-from . import cgroups, clocks, decide, processes
+from . import cgroups, clocks, processes, survey
 from .processes import Ran
-
-Unit = Dict[str, str]
-
-FIELDS = [
-    "Id",
-    "LoadState",
-    "ActiveState",
-    "SubState",
-    "UnitFileState",
-    "InvocationID",
-    "Result",
-    "Job",
-    "Type",
-    "MainPID",
-    "ControlGroup",
-    "FragmentPath",
-    "DropInPaths",
-    "NeedDaemonReload",
-    "Triggers",
-    "TriggeredBy",
-    "Requires",
-    "Requisite",
-    "Wants",
-    "BindsTo",
-    "Upholds",
-    "RequiredBy",
-    "RequisiteOf",
-    "BoundBy",
-    "ConsistsOf",
-    "PropagatesStopTo",
-    "RefuseManualStop",
-    "RefuseManualStart",
-    "ConditionResult",
-    "TimeoutStopUSec",
-    "RemainAfterExit",
-    "ExecStart",
-    "ExecMainStartTimestampMonotonic",
-    "EnvironmentFiles",
-]
-#: A stop of the unit stops those, too.
-TAKES_ALONG = ("RequiredBy", "RequisiteOf", "BoundBy", "ConsistsOf", "PropagatesStopTo")
-#: A start of the unit starts those, too.
-DRAGS_IN = ("Requires", "Requisite", "Wants", "BindsTo", "Upholds")
-RUNNING = ("active", "reloading", "refreshing")
-IN_BETWEEN = ("activating", "deactivating", "reloading", "refreshing", "maintenance")
-UNIT_FOLDERS = ("/etc/systemd/", "/run/systemd/", "/usr/lib/systemd/", "/lib/systemd/")
-WATCHING = (".timer", ".path", ".socket", ".automount")
+from .units import FIELDS, Unit, came_up, parse, state_of
 
 
 def systemctl(user: bool, *words: str) -> Tuple[str, ...]:
     """The argv of one systemctl call."""
     return ("systemctl", "--no-ask-password", "--no-pager", *(("--user",) if user else ()), *words)
-
-
-def parse(text: str) -> List[Unit]:
-    """The blocks of ``systemctl show``; a field that stands several times (``ExecStart``) is joined."""
-    units: List[Unit] = []
-    unit: Unit = {}
-    for line in [*text.splitlines(), ""]:
-        name, equals, value = line.partition("=")
-        if not equals and not line.strip():
-            if unit:
-                units.append(unit)
-            unit = {}
-        elif equals:
-            unit[name] = unit[name] + " ; " + value if name in unit else value
-    return units
-
-
-def closure(start: Iterable[str], units: Dict[str, Unit], edges: Sequence[str]) -> Set[str]:
-    """Every unit reachable over some dependency fields, the start left out.
-
-    Targets are not walked through unless asked for by name: what ``sysinit.target`` wants is the system's own business.
-    """
-    asked = set(start)
-    found, grew = set(asked), set(asked)
-    while grew:
-        walked = {unit for unit in grew if unit in asked or not unit.endswith(".target")}
-        grew = {name for unit in walked for edge in edges for name in units.get(unit, {}).get(edge, "").split()} - found
-        found |= grew
-    return found - asked
 
 
 class Systemd:
@@ -131,54 +54,14 @@ class Systemd:
         return {name: state_of(unit) for name, unit in self.units(names).items()}
 
     def survey(self, names: Sequence[str]) -> Dict[str, Any]:
-        """What preflight needs.
-
-        Each unit whole, what a stop takes along (running now), what a start would drag in (not running now).
-        """
-        units = self.units(names, everything=True)
-        along = [
-            u
-            for u in closure(names, units, TAKES_ALONG)
-            if units.get(u, {}).get("ActiveState") in (*RUNNING, "activating")
-        ]
-        missing = [
-            u for n in [*names, *along] for e in DRAGS_IN for u in units.get(n, {}).get(e, "").split() if u not in units
-        ]
-        units.update(self.units(sorted(set(missing))) if missing else {})
-        every = [*names, *along]
-        return {
-            "units": {n: dict(units[n], **state_of(units[n]), problems=self.problems(units[n])) for n in every},
-            "along": sorted(set(along) - set(names)),
-            "dragged": sorted({u for name in every for u in drags(name, units)}),
-            "alone": sorted(name for name in every if drags(name, units)),
-            "triggers": {name: active_triggers(units[name], units) for name in names},
+        """What preflight needs (``survey.summed_up``); what a start would drag in is asked for even if not loaded."""
+        found = self.units(names, everything=True)
+        along = survey.taken_along(names, found)
+        missing = {
+            u for n in [*names, *along] for e in survey.DRAGS_IN for u in found[n].get(e, "").split() if u not in found
         }
-
-    def problems(self, unit: Unit) -> List[str]:
-        """Why a running unit could not come back as it was (promise 16); empty when it could, or does not run."""
-        name, active = unit.get("Id", "?"), unit.get("ActiveState", "")
-        if unit.get("LoadState") == "not-found" and active not in RUNNING:
-            return []
-        why = []
-        if active in IN_BETWEEN or unit.get("Job", "0") not in ("", "0"):
-            why.append("%s is in transition (%s/%s): wait until it is settled" % (name, active, unit.get("SubState")))
-        if active not in RUNNING:
-            return why
-        fragment = unit.get("FragmentPath", "")
-        if unit.get("LoadState") != "loaded" or (fragment and not os.path.exists(fragment)):
-            why.append(
-                "%s runs, but its unit file is gone or masked (%s): it could not be started again"
-                % (name, unit.get("LoadState"))
-            )
-        if unit.get("NeedDaemonReload") == "yes":
-            why.append(
-                "%s has a changed unit file (systemd wants a daemon-reload): it would come back as something else"
-                % name
-            )
-        if unit.get("RefuseManualStop") == "yes" or unit.get("RefuseManualStart") == "yes":
-            why.append("%s refuses to be stopped or started by hand" % name)
-        why += missing_files(name, unit)
-        return why
+        found.update(self.units(sorted(missing)))
+        return survey.summed_up(names, found, along)
 
     def stop(self, names: Sequence[str], timeout: float) -> Dict[str, str]:
         """Stop units and read back each; returns those that did not go down, with why.
@@ -241,93 +124,3 @@ class Systemd:
     def running(self, record: Dict[str, Any]) -> bool:
         """Whether a unit seems to run, by its control group alone: cheap enough for every second."""
         return bool(record.get("cgroup")) and cgroups.exists(record["cgroup"])
-
-
-def state_of(unit: Unit) -> Dict[str, Any]:
-    """The part of a unit's state that is recorded and compared."""
-    return {
-        "load": unit.get("LoadState", ""),
-        "active": unit.get("ActiveState", ""),
-        "sub": unit.get("SubState", ""),
-        "enabled": unit.get("UnitFileState", ""),
-        "invocation": unit.get("InvocationID", ""),
-        "result": unit.get("Result", ""),
-        "cgroup": unit.get("ControlGroup", ""),
-    }
-
-
-def came_up(unit: Unit) -> bool:
-    """Whether a start was obeyed: it runs, or is on its way up, and does not just wait for its next failed start."""
-    return decide.is_up({"active": unit.get("ActiveState", ""), "sub": unit.get("SubState", "")})
-
-
-def drags(name: str, units: Dict[str, Unit]) -> List[str]:
-    """What a start of the unit would start besides, and that does not run now."""
-    found = []
-    for other in closure([name], units, DRAGS_IN):
-        unit = units.get(other, {})
-        if unit.get("LoadState") == "loaded" and unit.get("ActiveState") in ("inactive", "failed") and stays_up(unit):
-            found.append(other)
-    return found
-
-
-def active_triggers(unit: Unit, units: Dict[str, Unit]) -> List[str]:
-    """The timers, sockets and paths that would start the unit again and are active."""
-    return [t for t in unit.get("TriggeredBy", "").split() if units.get(t, {}).get("ActiveState") == "active"]
-
-
-def stays_up(unit: Unit) -> bool:
-    """Whether a start of the unit leaves something running (targets and finished one-shots do not count)."""
-    return not unit.get("Id", "").endswith((".target", ".slice", ".mount", ".device")) and not (
-        unit.get("Type") == "oneshot" and unit.get("RemainAfterExit") != "yes"
-    )
-
-
-def missing_files(name: str, unit: Unit) -> List[str]:
-    """Binaries and environment files that a new start would need and that are not there."""
-    why = []
-    for command in unit.get("ExecStart", "").split(" ; {"):
-        path = command.partition("path=")[2].split(" ;")[0].strip()
-        if path.startswith("/") and not os.path.exists(path):
-            why.append("%s runs, but its binary %s is gone: it could not be started again" % (name, path))
-    for entry in unit.get("EnvironmentFiles", "").split(" ; "):
-        path, _, options = entry.partition(" (")
-        if path.startswith("/") and "ignore_errors=no" in options and not os.path.exists(path):
-            why.append("%s runs, but its EnvironmentFile %s is gone: it could not be started again" % (name, path))
-    return why
-
-
-def state_of_system(user: bool = False) -> str:
-    """What ``is-system-running`` says.
-
-    Running, degraded, starting, stopping, offline, or empty where there is no systemd.
-    """
-    return (
-        processes.run(systemctl(user, "is-system-running")).out.strip() if os.path.isdir("/run/systemd/system") else ""
-    )
-
-
-def no_user_manager() -> str:
-    """Why the user manager of whoever we are cannot be asked; empty when it can."""
-    folder = processes.environment().get("XDG_RUNTIME_DIR", "")
-    if folder and os.path.exists(os.path.join(folder, "systemd", "private")):
-        return ""
-    if os.geteuid() == 0:
-        return (
-            "production.manager is systemd-user, and we are root here, whose user manager does not run: log in as the "
-            "user whose units they are, with host/become: none"
-        )
-    user = pwd.getpwuid(os.geteuid()).pw_name
-    return "no user manager runs for %s: `loginctl enable-linger %s` starts one that stays" % (user, user)
-
-
-def wait_for_user_manager(seconds: float) -> None:
-    """At boot: give the user manager time to come up, as far as it does."""
-    end = clocks.boottime_ns() + int(seconds * clocks.SECOND)
-    while no_user_manager() and clocks.boottime_ns() < end:
-        clocks.pause(0.2)
-
-
-def is_pid_one() -> bool:
-    """Whether systemd runs this host (the test that sd_booted(3) makes)."""
-    return os.path.isdir("/run/systemd/system")

@@ -10,7 +10,7 @@ from .journal import Record
 from .ledger import Ledger, change
 from .services import services_of
 from .state import Run
-from .systemd import WATCHING
+from .units import WATCHING
 
 STOP_TIMEOUT = 150.0  # systemd's own default for a stop is 90 s, then it kills
 DRAIN_LOOKS = 3  # readings of zero in a row; between them requests may still be handed over

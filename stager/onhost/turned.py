@@ -8,7 +8,7 @@ import signal
 import subprocess
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from . import clocks, processes, systemd
+from . import booted, clocks, processes
 
 State = Dict[str, Any]
 WANTED = {"start": ("active",), "stop": ("inactive", "failed")}
@@ -116,7 +116,7 @@ def detached(argv: List[str], timeout: float, alone: bool, heard: bool) -> Tuple
     Raises:
         OSError: it could not be started.
     """
-    if alone and systemd.is_pid_one() and os.geteuid() == 0:
+    if alone and booted.is_pid_one() and os.geteuid() == 0:
         unit = "--unit=production-%d" % clocks.boottime_ns()
         told = "--description=Production, put back by stager: %s" % argv[0]
         argv = ["systemd-run", "--scope", "--quiet", "--collect", unit, told, "--", *argv]

@@ -75,7 +75,7 @@ def start_units(ledger: Ledger, services: Services, pairs: List[Pair], timeout: 
             change["undo"]["before"],
             (done or {}).get("after"),
             started_by_us=ledger.undoing(change["seq"]) is not None or name in ledger.started_forward(),
-            same_boot=change["boot_id"] == clocks.boot_id(),
+            same_boot=ledger.same_boot(change),
             obeys_our_marker=name in obeyed,
         )
         if choice.action == "start":
@@ -149,7 +149,7 @@ def clear_marker(ledger: Ledger, pair: Pair) -> Outcome:
             why = markers.clear(path, identity, ledger.run.run_id)
     except OSError as error:
         why = "could not be cleared: %s" % error
-    swept = markers.swept_by_reboot(change["boot_id"], clocks.boot_id(), journal.file_system_type(path))
+    swept = markers.swept_by_reboot(not ledger.same_boot(change), journal.file_system_type(path))
     if why.startswith("is gone") and (swept or tried):
         why = ""
     if done is None and why.startswith("was") and not same_file(path, identity):

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from stager.onhost import closing, decide, systemd
+from stager.onhost import closing, decide, units
 
 # `systemctl show` of a unit with Restart=always, RestartSec=60 and a program that fails, on systemd 252.
-RECORDED = systemd.parse((Path(__file__).parent / "recorded" / "crash-loop.txt").read_text())[0]
-LOOP = systemd.state_of(RECORDED)
+RECORDED = units.parse((Path(__file__).parent / "recorded" / "crash-loop.txt").read_text())[0]
+LOOP = units.state_of(RECORDED)
 BEFORE = dict(LOOP, active="active", sub="running", result="success")
 
 
@@ -32,8 +32,8 @@ def test_a_crash_loop_is_started_not_taken_for_restored() -> None:
 
 def test_a_start_that_ends_in_a_crash_loop_was_not_obeyed() -> None:
     """The recorded unit did not come up."""
-    assert not systemd.came_up(RECORDED)
-    assert systemd.came_up(dict(RECORDED, SubState="start"))
+    assert not units.came_up(RECORDED)
+    assert units.came_up(dict(RECORDED, SubState="start"))
 
 
 @pytest.mark.parametrize("before", [BEFORE, dict(BEFORE, sub="exited")])

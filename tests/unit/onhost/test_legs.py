@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stager.onhost import legs
+from stager.onhost import legs, spawning
 from stager.onhost.state import Run
 
 ODD = "/srv/a b%c\"d'e\\f"
@@ -14,12 +14,12 @@ ODD = "/srv/a b%c\"d'e\\f"
 
 def test_a_property_is_quoted_without_doubling_percent_signs() -> None:
     """As read back on systemd 247, 252 and 257: systemd-run unquotes its value and reads no specifiers in it."""
-    assert legs.quoted(["/py", ODD], in_file=False) == r'''"/py" "/srv/a b%c\"d'e\\f"'''
+    assert spawning.quoted(["/py", ODD], in_file=False) == r'''"/py" "/srv/a b%c\"d'e\\f"'''
 
 
 def test_a_unit_file_gets_its_specifiers_and_variables_doubled() -> None:
     """As run from a unit file on systemd 252 and 257."""
-    assert legs.quoted(["/py", ODD + "$g"], in_file=True) == r'''"/py" "/srv/a b%%c\"d'e\\f$$g"'''
+    assert spawning.quoted(["/py", ODD + "$g"], in_file=True) == r'''"/py" "/srv/a b%%c\"d'e\\f$$g"'''
 
 
 def test_the_boot_unit_names_an_odd_folder_whole(tmp_path: Path) -> None:

@@ -6,22 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from stager.onhost import systemd
-from stager.onhost.legs import span_seconds
+from stager.onhost import survey
+from stager.onhost import units as told
+from stager.onhost.cap import span_seconds
 
 RECORDED = Path(__file__).with_name("recorded")
 NAMES = ["prod.service", "watchdog.timer", "broken.service", "two.service", "off.service", "nosuch.service"]
 
 
 @pytest.fixture(params=["247", "252", "257"])
-def units(request: pytest.FixtureRequest) -> dict[str, systemd.Unit]:
+def units(request: pytest.FixtureRequest) -> dict[str, told.Unit]:
     """The units as `systemctl show` of this version printed them."""
-    blocks = systemd.parse((RECORDED / f"systemd-{request.param}.txt").read_text())
+    blocks = told.parse((RECORDED / f"systemd-{request.param}.txt").read_text())
     assert len(blocks) == len(NAMES)
     return dict(zip(NAMES, blocks, strict=True))
 
 
-def test_every_state_is_told_apart(units: dict[str, systemd.Unit]) -> None:
+def test_every_state_is_told_apart(units: dict[str, told.Unit]) -> None:
     """Running, waiting, failed, exited and still active, inactive, not there."""
     told = {name: (unit["LoadState"], unit["ActiveState"], unit["SubState"]) for name, unit in units.items()}
     assert told == {
@@ -34,16 +35,16 @@ def test_every_state_is_told_apart(units: dict[str, systemd.Unit]) -> None:
     }
 
 
-def test_the_recorded_state_is_complete(units: dict[str, systemd.Unit]) -> None:
+def test_the_recorded_state_is_complete(units: dict[str, told.Unit]) -> None:
     """Load, active, sub, enablement, InvocationID, result and control group are what a journal keeps."""
-    state = systemd.state_of(units["prod.service"])
+    state = told.state_of(units["prod.service"])
     assert state["enabled"] == "enabled"
     assert len(state["invocation"]) == 32
     assert state["cgroup"] == "/system.slice/prod.service"
-    assert systemd.state_of(units["broken.service"])["result"] == "exit-code"
+    assert told.state_of(units["broken.service"])["result"] == "exit-code"
 
 
-def test_a_field_that_stands_twice_is_joined(units: dict[str, systemd.Unit]) -> None:
+def test_a_field_that_stands_twice_is_joined(units: dict[str, told.Unit]) -> None:
     """Two ExecStart lines and two EnvironmentFiles lines are all there."""
     two = units["two.service"]
     assert two["ExecStart"].count("path=/bin/true") == 2
@@ -51,26 +52,26 @@ def test_a_field_that_stands_twice_is_joined(units: dict[str, systemd.Unit]) -> 
     assert "/etc/maybe.env" in two["EnvironmentFiles"]
 
 
-def test_missing_files_are_found(units: dict[str, systemd.Unit]) -> None:
+def test_missing_files_are_found(units: dict[str, told.Unit]) -> None:
     """The EnvironmentFile that must be there is a reason; the optional one is none; a binary that is there is none."""
-    reasons = systemd.missing_files("two.service", units["two.service"])
+    reasons = survey.missing_files("two.service", units["two.service"])
     assert len([why for why in reasons if "/etc/prod.env" in why]) == 1
     assert not [why for why in reasons if "maybe.env" in why]
     assert not [why for why in reasons if "binary" in why]
 
 
-def test_what_a_start_would_drag_in(units: dict[str, systemd.Unit]) -> None:
+def test_what_a_start_would_drag_in(units: dict[str, told.Unit]) -> None:
     """prod wants off.service, which does not run: a start must leave it out."""
-    assert systemd.drags("prod.service", units) == ["off.service"]
-    assert systemd.drags("off.service", units) == []
+    assert survey.drags("prod.service", units) == ["off.service"]
+    assert survey.drags("off.service", units) == []
 
 
-def test_problems_of_a_healthy_unit_are_none(units: dict[str, systemd.Unit]) -> None:
+def test_problems_of_a_healthy_unit_are_none(units: dict[str, told.Unit]) -> None:
     """A unit whose file and binary are there can be stopped; one that does not run needs nothing."""
     here = dict(units["prod.service"], FragmentPath=__file__)
-    assert systemd.Systemd().problems(here) == []
-    assert systemd.Systemd().problems(units["off.service"]) == []
-    assert systemd.Systemd().problems(units["nosuch.service"]) == []
+    assert survey.problems(here) == []
+    assert survey.problems(units["off.service"]) == []
+    assert survey.problems(units["nosuch.service"]) == []
 
 
 @pytest.mark.parametrize(
@@ -84,10 +85,10 @@ def test_problems_of_a_healthy_unit_are_none(units: dict[str, systemd.Unit]) -> 
         ({"RefuseManualStop": "yes"}, "refuses"),
     ],
 )
-def test_what_could_not_come_back(units: dict[str, systemd.Unit], changes: dict[str, str], word: str) -> None:
+def test_what_could_not_come_back(units: dict[str, told.Unit], changes: dict[str, str], word: str) -> None:
     """Each reason against stopping a running unit is told in words."""
     unit = dict(units["prod.service"], FragmentPath=__file__) | changes
-    reasons = systemd.Systemd().problems(unit)
+    reasons = survey.problems(unit)
     assert any(word in why for why in reasons), reasons
 
 
@@ -98,8 +99,8 @@ def test_the_closure_does_not_walk_through_targets() -> None:
         "x.target": {"Wants": "c.service"},
         "b.service": {"Wants": "d.service a.service"},
     }
-    assert systemd.closure(["a.service"], units, ("Wants",)) == {"x.target", "b.service", "d.service"}
-    assert systemd.closure(["x.target"], units, ("Wants",)) == {"c.service"}
+    assert survey.closure(["a.service"], units, ("Wants",)) == {"x.target", "b.service", "d.service"}
+    assert survey.closure(["x.target"], units, ("Wants",)) == {"c.service"}
 
 
 @pytest.mark.parametrize(
