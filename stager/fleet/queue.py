@@ -14,13 +14,18 @@ from stager.fleet.roster import Entry, Roster
 from stager.fleet.rows import (
     APPLICATION,
     JOB,
+    LASTING,
     NIGHT,
     OPEN,
     QUEUE,
     ROLLOUT,
     ROLLOUTS,
+    RUNS,
+    TAKEN_OVER,
+    VERSION,
     Document,
     Row,
+    is_stray,
     options,
     row_of,
     waves_options,
@@ -29,6 +34,9 @@ from stager.models.fleet import Rollout
 
 if TYPE_CHECKING:
     from dbos import DBOSClient, WorkflowStatus
+
+#: Jobs a worker looks after besides those whose runs it carries out: their hosts are held, or the places are taken.
+WAITING = 32
 
 
 class Queue:
@@ -44,11 +52,15 @@ class Queue:
         self.roster = roster
 
     def prepare(self, slots: int, polling: float = 1.0) -> None:
-        """Write the queues' limits: one job a host over the whole fleet, ``slots`` at once for each worker."""
+        """Write the queues' limits: one job a host over the whole fleet, ``slots`` runs at once for each worker.
+
+        A worker looks after ``WAITING`` jobs more, which wait for a held host or a place.
+        """
         with answering(self._database):
             self._client.register_queue(
-                QUEUE, partition_concurrency=1, worker_concurrency=slots, polling_interval_sec=polling
+                QUEUE, partition_concurrency=1, worker_concurrency=slots + WAITING, polling_interval_sec=polling
             )
+            self._client.register_queue(RUNS, worker_concurrency=slots, polling_interval_sec=polling)
             self._client.register_queue(ROLLOUTS, polling_interval_sec=polling)
 
     def submit(self, rollout: Rollout) -> None:
@@ -118,12 +130,17 @@ class Queue:
                     self._client.cancel_workflow(row.job.job_id)
         return self.rows(batch=prefix)
 
-    def owner(self, job_id: str) -> tuple[str, str]:
-        """Return which process a job belongs to now, and who cancelled it (empty: nobody)."""
+    def owner(self, workflow_id: str) -> str:
+        """Return which process a workflow belongs to now."""
+        with answering(self._database):
+            found = self._client.list_workflows(workflow_ids=[workflow_id], load_input=False, load_output=False)
+        return found[0].executor_id or ""
+
+    def run_of(self, job_id: str) -> str:
+        """Return the run that was named last for a job; empty where none was."""
         with answering(self._database):
             found = self._client.list_workflows(workflow_ids=[job_id], load_input=False, load_output=False)
-        one = found[0]
-        return one.executor_id or "", str((one.attributes or {}).get("cancelled_by", ""))
+        return str((found[0].attributes or {}).get("run_id", ""))
 
     def cancelled(self, job_ids: Sequence[str]) -> set[str]:
         """Return those of some jobs that somebody has cancelled."""
@@ -143,9 +160,30 @@ class Queue:
         if not processes:
             return []
         with answering(self._database):
-            return self._client.list_workflows(
-                status="PENDING", executor_id=list(processes), load_input=False, load_output=False
+            found = self._client.list_workflows(
+                status=["PENDING", "ENQUEUED", "CANCELLED"],
+                executor_id=list(processes),
+                load_input=False,
+                load_output=False,
             )
+        return [one for one in found if is_stray(one)]
+
+    def begin_anew(self, one: WorkflowStatus) -> None:
+        """Give a stray that another version had begun to this one: it begins from nothing, under the same name.
+
+        It is cancelled on the way; the word beside it says that this is not its end, should we not live to the next
+        line. A run is not begun anew: its job has another.
+        """
+        with answering(self._database):
+            self._client.update_workflow_attributes(one.workflow_id, {TAKEN_OVER: VERSION}, merge=True)
+            self._client.cancel_workflow(one.workflow_id)
+            if one.name in LASTING:
+                self._client.rewind_workflow(
+                    one.workflow_id,
+                    application_version=VERSION,
+                    queue_name={JOB: QUEUE, ROLLOUT: ROLLOUTS}.get(one.name),
+                    queue_partition_key=(one.attributes or {})["host"] if one.name == JOB else None,
+                )
 
     def add_night(self, name: str, cron: str, timezone: str, context: Mapping[str, Any]) -> None:
         """Have the workers ask, at the times of a cron expression, whether a night's jobs may be queued."""

@@ -12,11 +12,16 @@ if TYPE_CHECKING:
     from dbos import EnqueueOptions, WorkflowStatus
 
 #: Names in the database. They are kept by hand: a queue that was filled by an older stager is read by a newer one.
-QUEUE, ROLLOUTS = "stager-jobs", "stager-rollouts"
-JOB, ROLLOUT, NIGHT = "stager_job", "stager_rollout", "stager_night"
+QUEUE, RUNS, ROLLOUTS = "stager-jobs", "stager-runs", "stager-rollouts"
+JOB, RUN, ROLLOUT, NIGHT = "stager_job", "stager_run", "stager_rollout", "stager_night"
+#: Those that another version begins anew; a run belongs to its job.
+LASTING = (JOB, ROLLOUT, NIGHT)
 APPLICATION = "stager"
 #: The shape of the workflows. It is raised only when they change so that one begun by an older stager cannot go on.
-VERSION = "stager-fleet-1"
+VERSION = "stager-fleet-2"
+
+#: Written beside a workflow that another version had begun, before it is begun anew.
+TAKEN_OVER = "taken_over"
 
 Document = dict[str, Any]
 OPEN = ("ENQUEUED", "PENDING", "DELAYED")
@@ -66,6 +71,16 @@ def options(job: Job) -> EnqueueOptions:
     }
 
 
+def run_options(job: Job, number: int) -> EnqueueOptions:
+    """Return how one of a job's runs is queued; the version in its name tells it from those of other versions."""
+    return {
+        "workflow_name": RUN,
+        "queue_name": RUNS,
+        "workflow_id": f"{job.job_id}.{VERSION}.{number}",
+        "application_name": APPLICATION,
+    }
+
+
 def waves_options(rollout: Rollout) -> EnqueueOptions:
     """Return how a rollout is queued: under its submission's name."""
     return {
@@ -81,7 +96,7 @@ def row_of(status: WorkflowStatus) -> Row:
     job = Job.model_validate_json(json.dumps((status.input or {"args": ({},)})["args"][0]))
     attributes = status.attributes or {}
     told = Told.model_validate_json(json.dumps(status.output)) if isinstance(status.output, dict) else None
-    state = told.ending if told else _STATES.get(status.status, "failed")
+    state = told.ending if told else _state(status, attributes)
     return Row(
         job=job,
         state=state,
@@ -90,3 +105,24 @@ def row_of(status: WorkflowStatus) -> Row:
         cancelled_by=str(attributes.get("cancelled_by", "")),
         told=told,
     )
+
+
+def is_stray(status: WorkflowStatus) -> bool:
+    """Whether a workflow of a dead process is left undone: begun, or put back for a version that serves no more."""
+    if status.status == "CANCELLED":
+        return _between_versions(status)
+    return status.status == "PENDING" or (status.status == "ENQUEUED" and status.app_version not in (None, VERSION))
+
+
+def _between_versions(status: WorkflowStatus) -> bool:
+    """Whether a row reads as cancelled only because this version was about to begin it anew."""
+    wanted = (status.attributes or {}).get(TAKEN_OVER) == VERSION
+    return wanted and status.app_version != VERSION and status.name in LASTING
+
+
+def _state(status: WorkflowStatus, attributes: dict[str, Any]) -> str:
+    if status.status == "PENDING" and not attributes.get("run_id"):
+        return "waiting"  # for one of the workers' places
+    if status.status == "CANCELLED" and _between_versions(status):
+        return "waiting"
+    return _STATES.get(status.status, "failed")

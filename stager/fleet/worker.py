@@ -15,7 +15,7 @@ from stager.fleet.identity import Identity, only_one
 from stager.fleet.launches import CARRY, Launches
 from stager.fleet.queue import Queue, open_queue
 from stager.fleet.roster import BEAT_EVERY, DEAD_AFTER, Entry
-from stager.fleet.rows import VERSION
+from stager.fleet.rows import JOB, ROLLOUT, VERSION
 from stager.fleet.settle import Settling
 from stager.fleet.work import Work
 from stager.host.starts import SHARED
@@ -51,7 +51,7 @@ class Worker:
     def __post_init__(self) -> None:
         self.stop = threading.Event()
         self._well_since: float | None = None
-        self._said: set[str] = set()
+        self._said_gone = False
 
     def serve(self) -> None:
         """Serve the queue until ``stop`` is set; then let every run clean up, and leave.
@@ -94,13 +94,13 @@ class Worker:
                 launches.cancel(job_id)
             self._adopt(queue, me)
         except DatabaseGone as error:
-            if self._well_since is not None or not self._said:
+            if not self._said_gone:
                 self.say(f"{error.message} Runs under way go on; nothing new starts.")
-            self._said.add("gone")
-            self._well_since = None
+            self._said_gone, self._well_since = True, None
         except Exception as error:  # noqa: BLE001 - it is said, and tried again
             self.say(f"a fault while looking after the queue: {type(error).__name__}: {error}")
         else:
+            self._said_gone = False
             if self._well_since is None:
                 self._well_since = self.clock.monotonic()
 
@@ -109,6 +109,8 @@ class Worker:
 
         The process before us in this state folder is dead, or we had no lock. Others are judged by their signs of
         life, and only when the database has answered us all that time: after an outage everybody looks dead at first.
+        What another version of stager had begun cannot go on from where it was; it begins anew, by asking the host
+        about the run that was named last.
         """
         from dbos import DBOS
 
@@ -116,15 +118,16 @@ class Worker:
         strays = queue.strays([entry.process for entry in dead])
         for entry in dead:
             left = [one for one in strays if one.executor_id == entry.process]
-            if left:
-                self.say(f"worker {entry.process} is gone; {len(left)} of its jobs are taken over and settled")
-                DBOS._recover_pending_workflows([entry.process])  # matches only rows of that dead process
-            for one in left:
-                if one.app_version != VERSION and one.workflow_id not in self._said:
-                    self._said.add(one.workflow_id)
-                    self.say(f"job {one.workflow_id} was begun by another version ({one.app_version}); not taken over")
-            if not any(one.app_version == VERSION for one in left):
+            if not left:
                 queue.roster.strike(entry.process)
+                continue
+            jobs = sum(one.name == JOB for one in left)
+            self.say(f"worker {entry.process} is gone; {jobs} of its jobs are taken over and settled")
+            if any(one.app_version == VERSION for one in left):
+                DBOS._recover_pending_workflows([entry.process])  # matches only rows of that dead process
+            for one in sorted(left, key=lambda one: one.name == ROLLOUT):  # a rollout asks for its jobs
+                if one.app_version != VERSION:
+                    queue.begin_anew(one)
 
     def _is_dead(self, entry: Entry, me: Identity) -> bool:
         if entry.folder == me.folder:

@@ -1,11 +1,14 @@
 """The workflows as the engine runs them. Their names, and the order of their steps, are kept by hand: see VERSION.
 
-A job's workflow is a loop of two steps: name a run, carry it out. The name is in the database before the run is opened
-on the host, so whoever takes the job over can ask the host about that run. Restore is no step: the host does it.
+A job's workflow holds its host's lane, and each of its runs is a workflow of its own, which holds one of the workers'
+places: a job that waits for a held host has no run and takes no place. A run is two steps: name it, carry it out. The
+name is in the database before the run is opened on the host, so whoever takes the job over can ask the host about that
+run. Restore is no step: the host does it. Every workflow may be begun anew from nothing (see `takeover`).
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -14,14 +17,16 @@ from stager.clock import Clock
 from stager.fleet.database import Database, DatabaseGone
 from stager.fleet.queue import Queue
 from stager.fleet.roster import BEAT_EVERY
-from stager.fleet.rows import APPLICATION, JOB, NIGHT, ROLLOUT, VERSION, options
-from stager.fleet.settle import INTERRUPTED
+from stager.fleet.rows import APPLICATION, JOB, NIGHT, ROLLOUT, RUN, VERSION, options, run_options
+from stager.fleet.settle import INTERRUPTED, started
 from stager.fleet.waves import stopped
 from stager.fleet.work import Work, pause_before_next
 from stager.models.base import Model
 from stager.models.fleet import Job, Launch, Rollout, Told
 
 Document = dict[str, Any]
+#: In the place of a worker's process where it is not known: never our own.
+SOMEBODY = "somebody before"
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
 
@@ -47,7 +52,10 @@ def define(work: Work, queue: Queue, nights: Callable[[Document], Document]) -> 
     from dbos import DBOS, error
 
     @DBOS.step(name="name a run")
-    def name(job_id: str) -> Document:
+    def name(job_id: str, known: list[str]) -> Document:
+        before = patiently(lambda: queue.run_of(job_id), work.clock)
+        if before and before not in known:  # somebody was about to open it and did not live, or upgraded, since
+            return Launch(run_id=before, process=SOMEBODY, at=started(before, work.clock.now())).document()
         launch = work.name()
         patiently(lambda: queue.note(job_id, {"run_id": launch.run_id}), work.clock)
         return launch.document()
@@ -55,23 +63,35 @@ def define(work: Work, queue: Queue, nights: Callable[[Document], Document]) -> 
     @DBOS.step(name="carry it out")
     def carry(document: Document, launched: Document) -> Document:
         job, launch = read(Job, document), read(Launch, launched)
-        owner, cancelled_by = patiently(lambda: queue.owner(job.job_id), work.clock)
-        if owner != work.process:  # while we could not ask, another took the job over; our answer will not be taken
+        owner = patiently(lambda: queue.owner(str(DBOS.workflow_id)), work.clock)
+        if owner != work.process:  # while we could not ask, another took the run over; our answer will not be taken
             return Told(ending="never begun", exit_code=INTERRUPTED, message=f"taken over by {owner}").document()
-        return work.carry(job, launch, cancelled=bool(cancelled_by)).document()
+        cancelled = patiently(lambda: queue.cancelled([job.job_id]), work.clock)
+        return work.carry(job, launch, cancelled=bool(cancelled)).document()
+
+    @DBOS.workflow(name=RUN, max_recovery_attempts=None)
+    def run_workflow(document: Document, known: list[str]) -> Document:
+        launched = name(str(document["job_id"]), known)
+        return {"launch": launched, "told": carry(document, launched)}
 
     @DBOS.workflow(name=JOB, max_recovery_attempts=None)
     def job_workflow(document: Document) -> Document:
-        job, tries = read(Job, document), []
-        while True:
-            launch = read(Launch, name(job.job_id))
-            told = read(Told, carry(document, launch.document()))
-            tries.append((launch, told))
+        job = read(Job, document)
+        tries: list[tuple[Launch, Told]] = []
+        for number in itertools.count():
+            known = [launch.run_id for launch, _ in tries]
+            handle = DBOS.enqueue_workflow_with_options(run_options(job, number), document, known)
+            try:
+                done = handle.get_result()
+            except error.DBOSAwaitedWorkflowCancelledError:
+                continue  # begun by this version before another one had the job; what it named is settled by the next
+            tries.append((read(Launch, done["launch"]), read(Told, done["told"])))
             pause = pause_before_next(job, tries)
             if pause is None:
-                return told.document()
+                break
             if pause:
                 DBOS.sleep(pause)
+        return tries[-1][1].document()
 
     @DBOS.workflow(name=ROLLOUT, max_recovery_attempts=None)
     def rollout_workflow(document: Document) -> Document:

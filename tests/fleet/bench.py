@@ -40,22 +40,22 @@ class Fleet:
         environment.pop("STAGER_FLEET_DATABASE", None)
         return environment | ({"STAGER_FLEET_DATABASE": self.database} if self.database else {})
 
-    def stager(self, *words: str, home: str = "a", check: bool = True) -> Any:
-        """Call `stager fleet … --json` and return its document."""
+    def stager(self, *words: str, home: str = "a", check: bool = True, source: Path | None = None) -> Any:
+        """Call `stager fleet … --json` and return its document; `source` holds another stager than ours."""
         done = subprocess.run(
             [*STAGER, "fleet", *words, "--json"], env=self.environment(home), capture_output=True, text=True,
-            timeout=60, check=False,
+            timeout=60, check=False, cwd=source,
         )  # fmt: skip
         assert done.returncode == 0 or not check, f"{words}: {done.returncode}\n{done.stderr}"
         return json.loads(done.stdout) | {"code": done.returncode, "stderr": done.stderr}
 
-    def start(self, name: str = "a") -> subprocess.Popen[str]:
-        """Start a worker; its words go to a file in its folder."""
+    def start(self, name: str = "a", source: Path | None = None) -> subprocess.Popen[str]:
+        """Start a worker; its words go to a file in its folder. `source` holds another stager than ours."""
         self.home(name).mkdir(parents=True, exist_ok=True)
         with (self.home(name) / "worker.log").open("a") as log:
             process = subprocess.Popen(
                 [*STAGER, "fleet", "worker", *self.options], env=self.environment(name), stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log, text=True, start_new_session=True,
+                stdout=log, stderr=log, text=True, start_new_session=True, cwd=source,
             )  # fmt: skip
         self.workers[name] = process
         return process
