@@ -21,6 +21,7 @@ from stager.audit.project import Project
 from stager.audit.python import read_python
 from stager.audit.serialisers import Serialisers
 from stager.audit.sources import MAX_BYTES, Entry, Sources
+from stager.audit.textflags import find_text_flags
 from stager.audit.workers import find_workers
 from stager.audit.writebacks import find_write_backs
 
@@ -140,7 +141,7 @@ def _analyse(paths: Iterable[str], reading: _Reading, keys: list[Key], configs: 
     dead_keys = accept.apply(
         find_dead_keys(project, keys, othertext.mentions(reading.texts) if keys else {}), notes, used
     )
-    unused_flags = accept.apply(find_unused_flags(project), notes, used)
+    unused_flags = accept.apply([*find_unused_flags(project), *find_text_flags(reading.texts)], notes, used)
     dead_metrics = accept.apply(find_dead_metrics(project), notes, used)
     write_backs = accept.apply(find_write_backs(project), notes, used)
     return Audit(
