@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
 from stager.cli.command import command
@@ -20,19 +23,32 @@ from stager.staging.session import open_session, owner_record
 def extend(output: Output, run: str, duration: float) -> int:
     """Keep a staged run for so long from now.
 
-    The run's deadline is never moved: longer than that is refused.
+    The run's deadline and the candidate's runtime are never moved: what is longer than they leave is cut to that, and
+    it is said; longer than they ever allow is refused.
     """
     run_id, spec = host_of(stager_home(), run)
     with open_session(spec) as session:
         attached = attach_open(session, run_id)
-        runtime = (attached["spec"].get("candidate") or {}).get("runtime")
-        if runtime is not None and duration > runtime:
-            raise InvalidFile(
-                f"{format_duration(duration)} is longer than candidate/limits/runtime ({format_duration(runtime)})."
-            )
+        refuse_never(attached["spec"], duration)
         who = str(owner_record("extend")["holder"])
         answer = session.call("hold", "hold", run_id=run_id, seconds=duration, who=who)
         session.expect(answer["restore_in"])
+        if limit := answer["limited_by"]:
+            output.warn(f"{format_duration(duration)} is more than {limit} leaves: held for as long as that.")
         output.say(f"run {run_id}: the guard restores in {answer['restore_in']:.0f} s (by {session.onhost.restore_by})")
-        output.emit({"run_id": run_id, "lease_seconds_left": answer["restore_in"]})
+        output.emit({"run_id": run_id, "lease_seconds_left": answer["restore_in"], "limited_by": limit or None})
     return 0
+
+
+def refuse_never(spec: Mapping[str, Any], duration: float) -> None:
+    """Refuse what no run of this playbook may last, however early it is asked for.
+
+    Raises:
+        InvalidFile: with the limit's name.
+    """
+    limits = {"guard/deadline": spec["guard"]["deadline"]}
+    if spec.get("candidate"):
+        limits["candidate/limits/runtime"] = spec["candidate"]["runtime"]
+    limit = min(limits, key=lambda name: float(limits[name]))
+    if duration > limits[limit]:
+        raise InvalidFile(f"{format_duration(duration)} is longer than {limit} ({format_duration(limits[limit])}).")

@@ -51,7 +51,8 @@ def stage(output: Output, playbook: str, hold: float | None) -> int:
     output.detail(f"{exchanges} request/answer exchanges over one connection, handshake and waits not counted")
     candidate = staged.spec["candidate"]
     output.say(f"staged: run {staged.run_id}, build {staged.build.build_id[:12]}, port {candidate['port']} on the host")
-    output.say(f"the guard restores production in {format_duration(hold)} unless it is told otherwise; next:")
+    left = format_duration(round(staged.held or hold))
+    output.say(f"the guard restores production in {left} unless it is told otherwise; next:")
     output.say(f"  stager verify {staged.run_id}")
     output.say(f"  stager cleanup {staged.run_id}")
     output.emit(record.document() | {"port": candidate["port"], "hold_seconds": hold, "exchanges": exchanges})

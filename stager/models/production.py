@@ -110,7 +110,11 @@ def unit_name(unit: str | CommandUnit) -> str:
 
 
 class Production(Model):
-    """The services that were there before; each list is stopped in its order and started in the reverse."""
+    """The services that were there before.
+
+    Under systemd each list is one command: units stop and start together, in the order of their own ``After=``. All
+    other kinds are stopped one by one in the list's order, and started in the reverse.
+    """
 
     manager: Manager
     services: tuple[Unit, ...] = ()

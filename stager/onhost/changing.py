@@ -11,7 +11,6 @@ from . import (
     facts,
     fence,
     launch,
-    lease,
     legs,
     markers,
     preparing,
@@ -132,28 +131,6 @@ def candidate_of(ledger: Ledger) -> Optional[Candidate]:
     """The candidate of an open run, if it was launched."""
     pair = ledger.launched()
     return Candidate(pair[0]["undo"], (pair[1] or {}).get("born")) if pair else None
-
-
-def hold(channel: Channel, run: Run, number: int, args: Args) -> Any:
-    """Keep the run for so long from now, whether or not anybody is connected.
-
-    ``at_most`` shortens what would be longer than the run has; ``restore_in`` says what it came to.
-
-    Raises:
-        Refused: longer than what is left until the run's deadline.
-    """
-    record = lease.read(run) or {}
-    seconds = float(args["seconds"])
-    room = (int(record.get("cap", 0)) - clocks.boottime_ns()) / clocks.SECOND
-    if seconds > room and args.get("at_most"):
-        seconds = room
-    if seconds > room:
-        raise Refused("a hold of %gs is longer than what is left until the run's deadline (%.0fs)" % (seconds, room))
-    with change(run, number) as ledger:
-        lease.hold(run, seconds)
-        ledger.write("note", "hold", seconds=seconds, who=args.get("who", ""))
-    run.wake("look")
-    return {"restore_in": lease.seconds_left(run)}
 
 
 def restoring(run: Run, ledger: Ledger) -> int:

@@ -13,7 +13,7 @@ import sys
 from types import FrameType
 from typing import Any, Dict, List, Optional, Tuple
 
-from . import booted, clocks, fence, lease, legs, locks, markers, ports, processes, restore
+from . import booted, clocks, fence, holding, lease, legs, locks, markers, ports, processes, restore
 from .candidate import Candidate
 from .closing import close
 from .faults import Fault, Held
@@ -123,6 +123,8 @@ class Watch:
             self.pidfd = processes.open_pidfd(self.candidate.main() or {"pid": 0})
         if not self.candidate.lives():
             return "candidate died: %s" % self.candidate.epitaph()
+        if not self.candidate.unit and clocks.boottime_ns() >= holding.candidate_ends(self.ledger):
+            return "candidate's runtime is over"  # its unit would have ended it by itself
         taken = ports.listened_by(self.candidate.pids()) & set(self.spec["production"]["ports"])
         return "candidate listens on production's port %s" % sorted(taken)[0] if taken else ""
 

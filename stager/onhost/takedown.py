@@ -78,7 +78,9 @@ def intend(ledger: Ledger, name: str, role: str, before: Dict[str, Any], survey:
 def stop_units(
     run: Run, number: int, role: str, names: Sequence[str], companions: Sequence[str], survey: Dict[str, Any], say: Say
 ) -> None:
-    """Stop what is active of some units, with one command, and see that it stays down.
+    """Stop what is active of some units, and see that it stays down.
+
+    Under systemd with one command: it minds the units' own ``After=``, and waits for all of them side by side.
 
     ``companions`` are what the stop may take along: on record before it, since afterwards nothing tells that they ran.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Optional
 
-from . import changing, fence, keeping, looking, opening, promote, scout
+from . import changing, fence, holding, keeping, looking, opening, promote, scout
 from .channel import Args, Channel, named
 from .faults import Fault, Fenced
 from .state import Run
@@ -33,7 +33,7 @@ CHANGING: Dict[str, Callable[[Channel, Run, int, Args], Any]] = {
     "prove": promote.prove,
     "confirm": promote.confirm,
     "keep": keeping.keep,
-    "hold": changing.hold,
+    "hold": holding.hold,
     "restore": changing.restore_now,
     "release": opening.release,
 }

@@ -53,7 +53,7 @@ def spec_of(loaded: LoadedPlaybook, run_id: str, *, port: int, tree: str, tree_f
 
 
 def production_of(playbook: Playbook) -> dict[str, Any]:
-    """Production as the host needs it. Services start in the reverse of the order they stop in."""
+    """Production as the host needs it, each list in the playbook's order."""
     production: Production = playbook.production
     return {
         "manager": production.manager,

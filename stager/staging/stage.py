@@ -28,7 +28,10 @@ from stager.staging.spec import spec_of
 
 @dataclass(frozen=True)
 class Staged:
-    """A candidate that answers. ``spec`` is what the host was asked to do; ``launch`` names this one start of it."""
+    """A candidate that answers. ``spec`` is what the host was asked to do; ``launch`` names this one start of it.
+
+    ``held`` are the seconds that it stays without us; None where the same connection goes on.
+    """
 
     run_id: str
     build: BuildIdentity
@@ -36,6 +39,7 @@ class Staged:
     host: HostFacts
     launch: str
     context: ContextFacts | None = None
+    held: float | None = None
 
 
 class StageFailed(Exception):
@@ -110,18 +114,14 @@ class Staging:
             placed = self.prepare()
             self.take_down(placed)
             ready = self.launch(secrets)
-            if hold is not None:
-                with self.session.step("hold", changed=False):
-                    self.session.expect(
-                        self.session.call("hold", "hold", run_id=self.run_id, seconds=hold, at_most=True)["restore_in"]
-                    )
+            held = self.hold(hold) if hold is not None else None
         except BaseException as error:  # whatever it is, the host comes first
             raise self.failed(error) from error
         assert self.host is not None
         assert self.build is not None
         born = ready["born"]
         launch = born.get("invocation") or "{boot_id}:{pid}:{start}".format(**born["main"])
-        return Staged(self.run_id, self.build, self.spec, self.host, launch, self.context)
+        return Staged(self.run_id, self.build, self.spec, self.host, launch, self.context, held)
 
     def rehearse(self) -> Ended:
         """Take production down and put it back: everything but the candidate.
@@ -193,6 +193,13 @@ class Staging:
                 "launch", "launch", run_id=self.run_id, tree=self.tree_folder, secrets=dict(secrets)
             )
         return told
+
+    def hold(self, seconds: float) -> float:
+        """Have the guard keep the candidate for so long without us, or as long as it may run; returns which."""
+        with self.session.step("hold", changed=False):
+            left = float(self.session.call("hold", "hold", run_id=self.run_id, seconds=seconds)["restore_in"])
+            self.session.expect(left)
+        return left
 
     def failed(self, error: BaseException) -> StageFailed:
         """Put the host back as it was, as far as we still can, and say how that ended."""

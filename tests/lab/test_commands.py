@@ -38,6 +38,11 @@ def test_a_staged_run_is_looked_at_verified_extended_and_cleaned_up(tmp_path: Pa
     extended = desk.stager("extend", run_id[:20], "8m", "--json")
     assert extended.code == 0, extended.err
     assert extended.document["lease_seconds_left"] > 400
+    more = desk.stager("extend", run_id, "10m", "--json")  # the whole of its runtime, of which some is over
+    assert more.code == 0, more.err
+    assert more.document["limited_by"] == "candidate/limits/runtime"
+    assert more.document["lease_seconds_left"] < 600
+    assert "more than candidate/limits/runtime leaves" in " ".join(more.err.split())
     too_long = desk.stager("extend", run_id, "3h", "--json")
     assert too_long.code == 3
 

@@ -106,6 +106,22 @@ def test_the_second_process_notices_a_killed_guard(scene: Plain) -> None:
     assert scene.differences(patience=10) == []
 
 
+def test_a_candidate_whose_runtime_is_over(scene: Plain) -> None:
+    """Without a unit to end it, the guard does, though the lease still goes on; production is back."""
+    playbook = yaml.safe_load(scene.desk.playbook.read_text())
+    playbook["guard"]["lease"] = "60s"
+    playbook["candidate"] |= {"limits": {"runtime": "8s"}, "ready": {"timeout": "6s"}}
+    scene.desk.playbook.write_text(yaml.safe_dump(playbook))
+    run_id = scene.stage("8s")
+
+    verdict = scene.wait_verdict(run_id, "restored", 20)
+
+    assert verdict["reason"] == "candidate's runtime is over"
+    scene.wait_free()
+    assert scene.healthy()
+    assert scene.differences(patience=10) == []
+
+
 def test_a_candidate_that_forks_away(scene: Plain) -> None:
     """Without a cgroup to hold it, a worker that left session and parent is still found and ended."""
     from tests.lab.test_candidate import STUBBORN, release
