@@ -15,6 +15,7 @@ LINES = {
     "stopped": "    stopped {unit}",
     "not stopped": "    NOT stopped: {unit}",
     "launched": "    launched",
+    "warning": "    note: {why}",
 }
 
 #: How the host's journal calls what a restore has done -> how an operator does.

@@ -36,6 +36,11 @@ def rehearse(output: Output, playbook: str) -> int:
     if error := ended.error(address):
         raise error
     output.emit(
-        {"run_id": ended.run_id, "cleanup": ended.cleanup.document(), "steps": [s.document() for s in session.steps]}
+        {
+            "run_id": ended.run_id,
+            "cleanup": ended.cleanup.document(),
+            "steps": [step.document() for step in session.steps],
+            "warnings": list(staging.warnings),
+        }
     )
     return 0

@@ -19,7 +19,7 @@ from stager.models.evidence import HostFacts
 from stager.staging.cleanup import Ended, restore
 from stager.staging.model_fit import ModelFit, may_refuse, model_fit
 from stager.staging.patience import undisturbed
-from stager.staging.preflight import refusals
+from stager.staging.preflight import refusals, warnings
 from stager.staging.release import Release, read_release
 from stager.staging.runid import new_run_id
 from stager.staging.session import Session, owner_record
@@ -96,6 +96,7 @@ class Staging:
         self.tree_folder = folder
         self.host: HostFacts | None = None
         self.context: ContextFacts | None = None
+        self.warnings: tuple[str, ...] = ()
         self.build: BuildIdentity | None = None
         self.changed = False
 
@@ -155,6 +156,9 @@ class Staging:
             self.context = fit.facts() if isinstance(fit, ModelFit) else None
             if reasons := [*refusals(self.spec, facts), *(fit.reasons if isinstance(fit, ModelFit) else ())]:
                 raise Refused(reasons, next=f"stager doctor {self.loaded.path}")
+            self.warnings = (*warnings(self.spec, facts), *([fit] if isinstance(fit, str) else []))
+            for warning in self.warnings:
+                session.listen("preflight", {"event": "warning", "why": warning})
         self.tell_begun(self)
         self.tree_whole = bool(facts.get("candidate", {}).get("tree_whole", True))
 
