@@ -96,10 +96,7 @@ def _candidate(first: Seen | None) -> list[str]:
 
 
 def _production(seen: Seen, served: Sequence[Seen]) -> list[str]:
-    user = bool(served) and all(entry["user_unit"] for entry in served)
-    units = list(dict.fromkeys(entry["unit"] for entry in served if entry["unit"] and entry["user_unit"] == user))
-    lines = ["production:", f"  manager: {'systemd-user' if user else 'systemd'}   # guess"]
-    lines += [f"  services: {_flow(units)}   # guess: they listen on ports of inference servers"]
+    lines = ["production:", *(_units(served) if seen["host"]["systemd"] else _commands(served))]
     for entry in seen["listeners"]:
         who = (
             entry["unit"]
@@ -118,6 +115,25 @@ def _production(seen: Seen, served: Sequence[Seen]) -> list[str]:
     healthy = f"healthy: {{url: {_text(url)}{model}, n: 3, of: 3, within: 5m}}"
     lines.append(f"  {healthy}   # guess: it lists this model" if answering else "  # healthy: {url: ..., model: ...}")
     return lines
+
+
+def _units(served: Sequence[Seen]) -> list[str]:
+    user = bool(served) and all(entry["user_unit"] for entry in served)
+    units = list(dict.fromkeys(entry["unit"] for entry in served if entry["unit"] and entry["user_unit"] == user))
+    return [
+        f"  manager: {'systemd-user' if user else 'systemd'}   # guess",
+        f"  services: {_flow(units)}   # guess: they listen on ports of inference servers",
+    ]
+
+
+def _commands(served: Sequence[Seen]) -> list[str]:
+    """Where systemd does not run the host nothing seen tells how a service is turned off and on again."""
+    example = "{name: engine, start: [/path/to/start], stop: [/path/to/stop], status: [/path/to/status]}"
+    return [
+        "  manager: command   # guess: systemd does not run this host; supervisord, podman and docker are known too",
+        "  services: []   # how a service is turned cannot be seen from here; name each in `services`, such as",
+        f"  #   - {example}",
+    ]
 
 
 def _markers(watchers: Sequence[Seen]) -> list[str]:
