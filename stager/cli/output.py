@@ -58,11 +58,15 @@ class Output:
         """Draw a table or another rich value for people; text in it cannot steer the terminal either."""
         from rich.segment import Segment, Segments
 
+        from stager.cli.whole import keep_names_whole
+
         text = self.console.render_str(renderable) if isinstance(renderable, str) else renderable
+        room = self.console.options.update(width=max(self.console.width, keep_names_whole(text)))
         drawn = [
-            piece if piece.control else Segment(plain(piece.text), piece.style) for piece in self.console.render(text)
+            piece if piece.control else Segment(plain(piece.text), piece.style)
+            for piece in self.console.render(text, room)
         ]
-        self.console.print(Segments(drawn), end="")
+        self.console.print(Segments(drawn), end="", crop=False)
 
     def emit(self, document: Any) -> None:  # noqa: ANN401 - any JSON-ready value
         """Write the command's one JSON document; without ``--json`` this does nothing.

@@ -28,7 +28,8 @@ def exhibit_list(exhibits: Sequence[Exhibit], now: datetime) -> RenderableType:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     faulty = any(item.faults for item in exhibits)  # a narrow terminal has no room for an empty column
     for column in ("digest", "build", "claim", "#", "verdict", "n", "run", "when", *(["fault"] if faulty else [])):
-        right, whole = column in {"#", "n"}, column in {"digest", "claim", "verdict"}
+        # One attempt a line, to be searched and copied; only what is said of a fault may need more.
+        right, whole = column in {"#", "n"}, column != "fault"
         table.add_column(column, overflow="fold", justify="right" if right else "left", no_wrap=whole)
     for item in exhibits:
         evidence = item.evidence
