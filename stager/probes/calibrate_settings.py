@@ -37,7 +37,14 @@ SETTINGS: Mapping[str, Setting] = {
     "function": Setting(parameters={"streams": 4, "timeout": 5.0}),
     "cancel": Setting(
         parameters={"deadline": 0.3, "prompt_tokens": 6000, "races": 20, "timeout": 5.0},
-        for_liars={"ways": ["close"], "races": 12, "timeout": 0.8, "deadline": 0.2, "prompt_tokens": 4000},
+        for_liars={
+            "phases": ["decode"],
+            "ways": ["close"],
+            "races": 12,
+            "timeout": 0.8,
+            "deadline": 0.2,
+            "prompt_tokens": 4000,
+        },
         liars_shape=Shape(step_s=0.0025, prefill_per_step=120),
     ),
     "health": Setting(
@@ -56,11 +63,10 @@ SETTINGS: Mapping[str, Setting] = {
     "soak": Setting(shape=Shape(step_s=0.003), parameters={"seconds": 1.5, "timeout": 5.0}, for_liars={"timeout": 0.5}),
 }
 
-#: What single liars are spared besides: the cells of the matrix that their lie is not about, and long waits.
+#: What single liars are given instead: the phase of the matrix that their lie is about, and shorter waits.
 FOR_LIE: Mapping[str, Mapping[str, Any]] = {
     "ghost-in-prefill": {"phases": ["prefill"]},
     "ghost-in-queue": {"phases": ["queued"]},
-    "ghost-in-a-race": {"phases": ["decode"]},
     "cancel-kills-engine": {"timeout": 0.6},
 }
 

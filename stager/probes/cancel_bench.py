@@ -8,19 +8,22 @@ import random
 from dataclasses import dataclass, field
 from statistics import median
 
-from stager.client.completion import CompletionRequest, Cut, How, complete
+from stager.client.completion import CompletionRequest, Cut
 from stager.client.connection import connect
 from stager.client.load import run_load
 from stager.client.record import Completion
 from stager.engines.reading import Reading
 from stager.probes.ask import first_that_answers
 from stager.probes.canaries import canary_prompt, pick_canaries
-from stager.probes.logbook import Logbook, broken
+from stager.probes.logbook import broken
 from stager.probes.prompts import fresh_tag, unique_prompt
 from stager.probes.requests import ask_once, generation_request, limits_for
 from stager.probes.target import Target
 
 NEIGHBOUR_TOKENS = 48
+#: Prompt tokens an engine reads in one step at most: llama.cpp's n_batch, ExLlamaV3's chunk_size, SGLang's and vLLM's
+#: smallest defaults. Bounds how much of a long prompt may still be read for a client that left.
+STEP_TOKENS = 2048
 #: A ghost must have work for so many deadlines, or its own end could pass for a cancel.
 OUTLASTS = 3.0
 _SHORT_TOKENS = 12
@@ -29,7 +32,11 @@ _WORDS_PER_TOKEN = 0.7
 
 
 class NoBench(Exception):
-    """The controls did not come to their end, so nothing can be held against them."""
+    """The controls did not come to their end, so nothing can be held against them; with the one that did not."""
+
+    def __init__(self, words: str, completion: Completion) -> None:
+        super().__init__(words)
+        self.completion = completion
 
 
 @dataclass(slots=True)
@@ -42,8 +49,11 @@ class Bench:
     target: Target
     timeout: float
     grace: float
+    prompt_tokens: int
     active: Reading | None
     waiting: Reading | None
+    busy: Reading | None = None
+    idle_busy: int | None = None
     ttft: float = 0.0
     token_s: float = 0.0
     prefill_s: float = 0.0
@@ -60,26 +70,36 @@ class Bench:
         return self.target.claims.slots or 1
 
     @property
+    def gauges(self) -> tuple[Reading, ...]:
+        """The gauges that must come back to zero, each once."""
+        return tuple(dict.fromkeys(gauge for gauge in (self.active, self.busy) if gauge is not None))
+
+    @property
     def victim_tokens(self) -> int:
         """Tokens a job needs to outlast the deadline by far, and the checks after a neighbour's end too."""
         wanted = math.ceil(OUTLASTS * self.deadline(reading=True) / max(self.token_s, 1e-4)) + 3 * NEIGHBOUR_TOKENS
         return min(wanted, (self.target.claims.context or _UNKNOWN_WINDOW) // 2)
 
     def deadline(self, *, reading: bool) -> float:
-        """Seconds after its client left at which a job must be gone: the grace, and the step it may be in.
+        """Seconds after its client left at which a job must be gone: the engine's grace, and one engine step.
 
-        A step that also reads short prompts at full width is taken for the longest; while a long one is read, that one.
+        The step is added because engines look for disconnects between steps only. It is the longest one seen in this
+        run's own controls: a first token with every slot busy, or, while a long prompt is read, the reading of as much
+        of it as goes into one step (``STEP_TOKENS``).
         """
-        return self.grace + max(self.wide_ttft, self.beside_ttft, self.prefill_s if reading else 0.0)
+        one_read = self.prefill_s * min(1.0, STEP_TOKENS / self.prompt_tokens)
+        return self.grace + max(self.wide_ttft, self.beside_ttft, one_read if reading else 0.0)
 
     @property
     def ghost_would_show(self) -> bool:
         """Whether a job of ``victim_tokens`` really lives on after the deadline."""
         return self.victim_tokens * self.token_s >= 1.5 * self.deadline(reading=True)
 
-    def neighbour(self) -> CompletionRequest:
-        """The stream that must not notice anything."""
-        return generation_request(self.target, canary_prompt(self.canary), max_tokens=NEIGHBOUR_TOKENS)
+    def neighbour(self, outlasting: float = 0.0) -> CompletionRequest:
+        """The stream that must not notice anything; it goes on for so many seconds at least, if there is room."""
+        wanted = max(NEIGHBOUR_TOKENS, math.ceil(1.5 * outlasting / max(self.token_s, 1e-4)))
+        tokens = min(wanted, (self.target.claims.context or _UNKNOWN_WINDOW) // 2)
+        return generation_request(self.target, canary_prompt(self.canary), max_tokens=tokens)
 
     def victim(self, cut: Cut | None, prompt_tokens: int = 0) -> CompletionRequest:
         """A long job with a prompt of its own, and how its client leaves."""
@@ -95,7 +115,7 @@ class Bench:
         return unique_prompt(self.tag, self.prompts, max(24, round(tokens * _WORDS_PER_TOKEN)))
 
 
-async def take_bench(target: Target, timeout_s: float, grace: float, prompt_tokens: int, book: Logbook) -> Bench:
+async def take_bench(target: Target, timeout_s: float, grace: float, prompt_tokens: int) -> Bench:
     """Measure the controls on the idle engine.
 
     Raises:
@@ -104,23 +124,26 @@ async def take_bench(target: Target, timeout_s: float, grace: float, prompt_toke
     async with connect(target.base_url) as connection:
         active = await first_that_answers(connection, target.engine.active)
         waiting = await first_that_answers(connection, target.engine.waiting)
-    bench = Bench(target, timeout_s, grace, active, waiting, canary=pick_canaries(random.Random(), 1)[0])
-    shorts = [_whole(await ask_once(target, bench.short(), timeout_s), book) for _ in range(3)]
+        busy = await first_that_answers(connection, target.engine.busy)
+    canary = pick_canaries(random.Random(), 1)[0]
+    bench = Bench(target, timeout_s, grace, prompt_tokens, active, waiting, busy, canary=canary)
+    bench.idle_busy = await target.device_busy() if target.device_busy else None
+    shorts = [_whole(await ask_once(target, bench.short(), timeout_s)) for _ in range(3)]
     bench.ttft = median(c.ttft or 0.0 for c in shorts)
     bench.token_s = min(_token_seconds(c) for c in shorts)
     wide = await run_load(
         target.base_url, [bench.short() for _ in range(bench.width)], target.engine.warm, limits_for(64, timeout_s)
     )
-    bench.wide_ttft = max(_whole(c, book).ttft or 0.0 for c in wide.completions)
+    bench.wide_ttft = max(_whole(c).ttft or 0.0 for c in wide.completions)
     texts = []
     for tokens in (prompt_tokens, 0):
         beside = CompletionRequest(*_path_body(bench.victim(None, tokens), NEIGHBOUR_TOKENS // 2), keep_raw=False)
         neighbour, companion = await asyncio.gather(
             ask_once(target, bench.neighbour(), timeout_s), ask_once(target, beside, timeout_s)
         )
-        texts.append(_whole(neighbour, book).content)
+        texts.append(_whole(neighbour).content)
         bench.beside_ttft = neighbour.ttft or 0.0
-        bench.prefill_s = max(bench.prefill_s, _whole(companion, book).ttft or 0.0)
+        bench.prefill_s = max(bench.prefill_s, _whole(companion).ttft or 0.0)
     bench.neighbour_text = texts[0] if texts[0] == texts[1] else None
     return bench
 
@@ -129,53 +152,13 @@ def _path_body(request: CompletionRequest, max_tokens: int) -> tuple[str, dict[s
     return request.path, {**request.body, "max_tokens": max_tokens}
 
 
-def _whole(completion: Completion, book: Logbook) -> Completion:
+def _whole(completion: Completion) -> Completion:
     why = broken(completion) or completion.error or ("" if completion.deltas else "the answer was empty")
     if why:
-        book.ended(completion)
-        raise NoBench(why)
+        raise NoBench(why, completion)
     return completion
 
 
 def _token_seconds(completion: Completion) -> float:
     times = [delta.at_ns for delta in completion.deltas]
     return (times[-1] - times[0]) / 1e9 / (len(times) - 1) if len(times) > 1 else 0.05
-
-
-@dataclass(slots=True)
-class Running:
-    """A request under way, and the moment it begins to speak."""
-
-    task: asyncio.Task[Completion]
-    speaking: asyncio.Event
-
-    async def speaks(self, within: float) -> bool:
-        """Wait until the first output; False if it ended or took too long before that."""
-        waiter = asyncio.ensure_future(self.speaking.wait())
-        await asyncio.wait({waiter, self.task}, timeout=within, return_when=asyncio.FIRST_COMPLETED)
-        waiter.cancel()
-        return self.speaking.is_set()
-
-
-def start(bench: Bench, request: CompletionRequest) -> Running:
-    """Send a request in the background."""
-    speaking = asyncio.Event()
-
-    async def send() -> Completion:
-        limits = limits_for(int(request.body["max_tokens"]), bench.timeout)
-        async with connect(bench.target.base_url, limits) as connection:
-            return await complete(connection, request, lambda _: speaking.set())
-
-    return Running(asyncio.ensure_future(send()), speaking)
-
-
-def leaving(
-    way: How,
-    bench: Bench,
-    *,
-    after_deltas: int | None = None,
-    after_s: float | None = None,
-    on: asyncio.Event | None = None,
-) -> Cut:
-    """Return a cut that, half-closed, goes on reading for half the grace and then closes."""
-    return Cut(way, after_deltas=after_deltas, after_s=after_s, on=on, linger=bench.grace / 2)

@@ -21,8 +21,6 @@ TTFT_FACTOR = 1.5
 TTFT_SLACK_S = 0.1
 #: A gauge is back when it reads so this many times in a row.
 STEADY_READINGS = 3
-#: A request that was sent has reached the engine's queue after this many seconds, on any path a probe uses.
-ON_ITS_WAY_S = 0.15
 _INTERVAL_S = 0.02
 _TRIES = 3
 
@@ -57,22 +55,6 @@ async def watch(bench: Bench, reading: Reading, since_ns: int, deadline: float, 
                 return Return((first_good - since_ns) / 1e9, last, count)
             if good == 0 and (now - since_ns) / 1e9 > deadline:
                 return Return(None, last, count)
-            await asyncio.sleep(_INTERVAL_S)
-
-
-async def seen_waiting(bench: Bench) -> None:
-    """Wait until the gauge shows a request waiting; where there is none, as long as a request may be on its way."""
-    if bench.waiting is None:
-        await asyncio.sleep(ON_ITS_WAY_S)
-        return
-    end = ticks() + round(2 * ON_ITS_WAY_S * 1e9)
-    async with connect(bench.target.base_url, limits_for(0, ON_ITS_WAY_S + 1)) as connection:
-        while ticks() < end:
-            try:
-                if await ask(connection, bench.waiting, within=ON_ITS_WAY_S) >= 1:
-                    return
-            except NO_ANSWER:
-                pass  # a gauge that does not answer now may answer in a moment; the end is bounded
             await asyncio.sleep(_INTERVAL_S)
 
 

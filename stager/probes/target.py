@@ -41,6 +41,9 @@ class MetronomeOrder:
 Metronome = Callable[[MetronomeOrder], AbstractAsyncContextManager[str]]
 
 
+#: Reads how busy the host's busiest device is, in percent; None where nobody can say.
+DeviceBusy = Callable[[], Awaitable[int | None]]
+
 #: Reads the bytes of device memory that the candidate's process tree holds; None where nobody can say.
 DeviceMemory = Callable[[], Awaitable[int | None]]
 
@@ -59,6 +62,7 @@ class Target:
         metronome: starts a calibration source over the same path; None when the path is direct and this
             machine is the host (the source is then a child process here).
         device_memory: reads the device memory the candidate holds; None where the host has no way to.
+        device_busy: reads how busy the host's devices are; None where the host has no way to.
         facts: anything about the vantage that belongs into its ``calibration`` part.
     """
 
@@ -70,6 +74,7 @@ class Target:
     path: Literal["direct", "ssh-forward"] = "direct"
     metronome: Metronome | None = None
     device_memory: DeviceMemory | None = None
+    device_busy: DeviceBusy | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def vantage(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from stager.models.evidence import Evidence, Measurement
 
+_SLOTS_AFTER = ("full_width_ttft", "full_width_ttft_control", "slots_free_again")
+
 #: By ``probe/claim``; a name that is not there is passed over.
 HEADLINES: dict[str, tuple[str, ...]] = {
     "overlap/generating": (
@@ -25,14 +27,15 @@ HEADLINES: dict[str, tuple[str, ...]] = {
         "throughput_together",
         "throughput_alone",
     ),
-    "cancel/released": (
+    "cancel/decoding": ("cancels", "races", "gauge_samples", "decode_close_recovery", "deadline", *_SLOTS_AFTER),
+    "cancel/prefilling": ("cancels", "gauge_samples", "prefill_close_recovery", "deadline", *_SLOTS_AFTER),
+    "cancel/queued": (
         "cancels",
-        "races",
         "gauge_samples",
-        "full_width_ttft",
-        "full_width_ttft_control",
-        "slots_free_again",
+        "queued_close_out_of_queue",
+        "queued_close_out_of_queue_once_slots_were_free",
         "deadline",
+        *_SLOTS_AFTER,
     ),
     "crosstalk/separate": ("streams", "fewest_repeats"),
     "finish/honest-ends": (

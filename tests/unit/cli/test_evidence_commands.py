@@ -20,7 +20,14 @@ from tests.unit.reports.cases import HOST, finding, overlap_raw, record
 
 BUILD = "cd34" * 16
 RUN = "20261129T030000Z-7c1e"
-CLAIMS = (("overlap", "generating"), ("overlap", "executing"), ("cancel", "released"), ("health", "readable"))
+CLAIMS = (
+    ("overlap", "generating"),
+    ("overlap", "executing"),
+    ("cancel", "decoding"),
+    ("cancel", "prefilling"),
+    ("cancel", "queued"),
+    ("health", "readable"),
+)
 
 needs_ssh_keygen = pytest.mark.skipif(
     shutil.which("ssh-keygen") is None, reason="needs ssh-keygen (Debian: openssh-client)"
@@ -82,8 +89,8 @@ def test_the_gate_refuses_with_7_and_every_reason(home: Path, capsys: pytest.Cap
     code, document = run(capsys, "gate", "cd34")
 
     assert shown.startswith("REFUSE build cd34cd34cd34… under policy default")
-    assert (code, document["verdict"], len(document["missing"])) == (7, "refuse", 4)
-    assert sum("outranks the older pass" in reason for reason in document["reasons"]) == 4
+    assert (code, document["verdict"], len(document["missing"])) == (7, "refuse", len(CLAIMS))
+    assert sum("outranks the older pass" in reason for reason in document["reasons"]) == len(CLAIMS)
 
 
 @pytest.mark.parametrize(
@@ -119,10 +126,10 @@ def test_evidence_is_listed_shown_and_checked(home: Path, capsys: pytest.Capture
     code, document = run(capsys, "evidence", "show", digest[:10], "--raw", str(tmp_path / "raw.json"))
     checked, summary = run(capsys, "evidence", "verify")
 
-    assert len(listed["evidence"]) == 4
+    assert len(listed["evidence"]) == len(CLAIMS)
     assert (code, document["sha256"], document["verdict"]) == (0, digest, "passed")
     assert (tmp_path / "raw.json").read_bytes() == overlap_raw(serial=False)
-    assert (checked, summary["checked"], summary["faults"], summary["unreliable"]) == (0, 4, [], [])
+    assert (checked, summary["checked"], summary["faults"], summary["unreliable"]) == (0, len(CLAIMS), [], [])
 
 
 def test_people_see_whose_evidence_it_is(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -200,7 +207,7 @@ def test_a_taint_found_later_shows_everywhere(home: Path, capsys: pytest.Capture
     main(["worklog"])
 
     assert "The run is tainted: the release&#x27;s files changed" in Path(report["file"]).read_text()
-    assert capsys.readouterr().out.count("* **tainted**, counts for nothing") == 4
+    assert capsys.readouterr().out.count("* **tainted**, counts for nothing") == len(CLAIMS)
     code, answer = run(capsys, "gate", "cd34")
     assert code == 7
     assert all("the run is tainted" in reason for reason in answer["reasons"])

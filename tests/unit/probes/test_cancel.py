@@ -2,25 +2,80 @@
 
 from dataclasses import replace
 
-from stager.engines.openai import OPENAI
-from stager.lab.knobs import Knobs
-from stager.models.evidence import Verdict
-from stager.probes.calibrate_settings import LAB_ENGINE
-from stager.probes.target import Claims
-from tests.unit.probes.bench import finding
+import pytest
 
-QUICK = {"ways": ["close"], "races": 4}
+from stager.client.completion import How
+from stager.engines.openai import OPENAI
+from stager.lab.knobs import Knobs, Shape
+from stager.models.evidence import Finding, Verdict
+from stager.probes.calibrate_settings import LAB_ENGINE, lab_target
+from stager.probes.cancel_bench import Bench
+from stager.probes.target import Claims
+from tests.unit.probes.bench import finding, results
+
+CLAIMS = ("decoding", "prefilling", "queued")
+QUICK = {"phases": ["decode"], "ways": ["close"], "races": 4}
+
+
+def _by_claim(*args, **kwargs) -> dict[str, Finding]:
+    return {result.finding.claim: result.finding for result in results("cancel", *args, **kwargs)}
 
 
 def test_the_honest_engine_lets_go_in_every_phase_and_way() -> None:
     """Nine cells and the races: the gauge is back, the neighbour is whole, the next token comes as before."""
-    found = finding("cancel", races=8)
-    assert found.verdict is Verdict.PASSED, found.reasons
-    assert found.measurements["cancels"].value == 17
-    recoveries = {name for name in found.measurements if name.endswith("_recovery")}
-    assert len(recoveries) == 9
-    assert all(found.measurements[name].value < 0.3 for name in recoveries)
-    assert found.measurements["neighbour_comparable"].value is True
+    found = _by_claim(races=8)
+    assert {claim: one.verdict for claim, one in found.items()} == dict.fromkeys(CLAIMS, Verdict.PASSED)
+    assert [found[claim].sample_count for claim in CLAIMS] == [11, 3, 3]
+    for one in found.values():
+        recoveries = [m.value for name, m in one.measurements.items() if name.endswith("_recovery")]
+        assert len(recoveries) == 3
+        assert max(recoveries) < 0.3
+        assert one.measurements["neighbour_comparable"].value is True
+
+
+def test_a_request_that_waits_on_without_its_client_fails_the_queue_alone() -> None:
+    """With every slot held it must leave the queue within the deadline; the other phases keep their own verdicts."""
+    found = _by_claim(Knobs(ghost_in_queue=True), ways=["close"], races=4)
+    assert found["decoding"].verdict is found["prefilling"].verdict is Verdict.PASSED
+    queued = found["queued"]
+    assert queued.verdict is Verdict.FAILED
+    assert "requests_deferred still read 1" in queued.reasons[0]
+    assert "every slot held: it waited on for a slot, and left the queue" in queued.reasons[0]
+    assert queued.measurements["queued_close_out_of_queue"].value is None
+    assert queued.measurements["queued_close_out_of_queue_once_slots_were_free"].value < 0.3
+
+
+def test_a_phase_is_not_judged_on_what_the_one_before_left() -> None:
+    """An engine that a cancel brought down gets one refutation; the later phases say that they were not tried."""
+    found = _by_claim(Knobs(cancel_kills_engine=True), ways=["close"], races=0, timeout=0.6, deadline=0.2)
+    assert found["decoding"].verdict is Verdict.FAILED
+    assert found["prefilling"].verdict is found["queued"].verdict is Verdict.INCONCLUSIVE
+    assert "not tried: the engine had not come to rest after decoding failed" in found["queued"].reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("idle", "later", "verdict"),
+    [(0, 90, Verdict.FAILED), (5, 20, Verdict.PASSED), (90, 95, Verdict.PASSED), (None, 90, Verdict.PASSED)],
+)
+def test_a_busy_device_may_refute_and_an_idle_one_confirms_nothing(idle, later, verdict) -> None:
+    """Utilisation that stays above idle past the deadline fails the claim; without an idle reading it says nothing."""
+    readings = iter([idle])
+
+    async def busy() -> int | None:
+        return next(readings, later)
+
+    found = finding("cancel", target={"device_busy": busy}, **QUICK)
+    assert found.verdict is verdict, found.reasons
+    if verdict is Verdict.FAILED:
+        assert "never less than 90 % busy" in found.reasons[0]
+    assert any("an idle gauge or device confirms nothing" in sentence for sentence in found.not_proven)
+
+
+def test_only_one_step_of_a_long_prompt_is_added_to_the_deadline() -> None:
+    """A job whose client left may read on to the end of a step of 2,048 tokens, not to the end of its prompt."""
+    bench = Bench(lab_target("http://x", Shape()), 1.0, 2.5, 8192, None, None, prefill_s=8.0, wide_ttft=0.5)
+    assert bench.deadline(reading=False) == 3.0
+    assert bench.deadline(reading=True) == 4.5
 
 
 def test_a_ghost_is_told_from_a_gauge_that_lies() -> None:
@@ -47,7 +102,7 @@ def test_an_engine_without_a_gauge_is_judged_from_outside() -> None:
 
 def test_through_a_forward_only_an_orderly_close_is_measurable() -> None:
     """Reset and half-close are named as not measurable over an SSH forward, and are not tried."""
-    found = finding("cancel", target={"path": "ssh-forward"}, phases=["decode"], races=4)
+    found = finding("cancel", target={"path": "ssh-forward"}, **{**QUICK, "ways": list(How)})
     assert found.verdict is Verdict.PASSED, found.reasons
     assert {name for name in found.measurements if name.endswith("_recovery")} == {"decode_close_recovery"}
     assert any("reset and half-close: not measurable" in sentence for sentence in found.not_proven)
@@ -57,9 +112,7 @@ def test_a_job_too_short_to_haunt_is_inconclusive() -> None:
     """If a victim would end by itself before the deadline, no ghost could show."""
     engine = replace(LAB_ENGINE, cancel_grace=30.0)
     claims = Claims(slots=4, context=512)
-    found = finding(
-        "cancel", target={"engine": engine}, claims=claims, phases=["decode"], prompt_tokens=100, deadline=30.0, **QUICK
-    )
+    found = finding("cancel", target={"engine": engine}, claims=claims, prompt_tokens=100, deadline=30.0, **QUICK)
     assert found.verdict is Verdict.INCONCLUSIVE
     assert "no ghost could show" in found.reasons[0]
 

@@ -72,11 +72,18 @@ def test_a_prompt_beyond_the_window_is_refused() -> None:
         assert found.measurements["beyond_window"].value == "refused"
 
 
-def test_cancelled_requests_are_let_go() -> None:
-    """Clients that leave while decoding or queued leave nothing running; a queued one may stay in the queue."""
-    (result,) = _real("cancel", phases=["decode", "queued"], ways=["close"], races=4, prompt_tokens=128)
-    found = result.finding
-    assert found.verdict is Verdict.PASSED, found.reasons
-    assert found.measurements["decode_close_recovery"].value < found.measurements["deadline_decoding"].value
-    stayed = found.measurements["queued_close_stayed_queued"].value
-    assert any("stayed in the queue" in sentence for sentence in found.not_proven) is stayed
+def test_cancelled_requests_are_let_go_but_in_the_queue() -> None:
+    """llama.cpp lets go of what it decodes or reads; who waits behind busy slots waits on, its client gone or not.
+
+    Its server looks for a disconnect only when a second went by without a token of anybody's.
+    """
+    results = _real("cancel", ways=["close"], races=4, prompt_tokens=200)
+    found = {result.finding.claim: result.finding for result in results}
+    for claim, name in (("decoding", "decode"), ("prefilling", "prefill")):
+        assert found[claim].verdict is Verdict.PASSED, found[claim].reasons
+        recovery = found[claim].measurements[f"{name}_close_recovery"].value
+        assert recovery < found[claim].measurements["deadline"].value
+    queued = found["queued"]
+    assert queued.verdict is Verdict.FAILED, queued.reasons
+    assert "requests_deferred still read 1" in queued.reasons[0]
+    assert queued.measurements["queued_close_out_of_queue_once_slots_were_free"].value is not None
