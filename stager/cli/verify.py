@@ -9,9 +9,10 @@ from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.cli.progress import Progress
 from stager.cli.run_shown import show_evidence
-from stager.errors import InvalidFile, NotRestored, NotShown, Unreachable
+from stager.errors import CandidateFailed, HostHeld, InvalidFile, NotRestored, NotShown, Unreachable
 from stager.evidence.records import Records
 from stager.evidence.store import Store
+from stager.models.evidence import Evidence
 from stager.run.attached import attach_open, host_of
 from stager.run.subject import subject_attached, wanted_probes
 from stager.run.verify import unproven
@@ -19,7 +20,7 @@ from stager.run.verify import verify as run_probes
 from stager.staging.session import open_session
 
 
-@command(InvalidFile, NotShown, NotRestored, Unreachable)
+@command(InvalidFile, NotShown, CandidateFailed, HostHeld, NotRestored, Unreachable)
 @click.argument("run")
 @click.option("--probe", "probes", multiple=True, metavar="NAME", help="Only this probe; may be given several times.")
 def verify(output: Output, run: str, probes: tuple[str, ...]) -> int:
@@ -35,11 +36,19 @@ def verify(output: Output, run: str, probes: tuple[str, ...]) -> int:
         attached = attach_open(session, run_id)
         playbook, subject = subject_attached(attached, record)
         wanted = wanted_probes(playbook, probes)
-        evidence = run_probes(session, subject, wanted, Store(home), progress.told)
-        record = record.model_copy(
-            update={"evidence": (*record.evidence, *evidence), "steps": (*record.steps, *session.steps)}
-        )
-        Records(home).save(record)
+        evidence: list[Evidence] = []
+
+        def told(probe: str, found: Evidence | None) -> None:
+            evidence.extend([found] if found else [])
+            progress.told(probe, found)
+
+        try:
+            run_probes(session, subject, wanted, Store(home), told)
+        finally:  # what was broken off is on record, too
+            record = record.model_copy(
+                update={"evidence": (*record.evidence, *evidence), "steps": (*record.steps, *session.steps)}
+            )
+            Records(home).save(record)
     show_evidence(output, record.model_copy(update={"evidence": tuple(evidence)}))
     missing = unproven(evidence)
     document = {"run_id": run_id, "build_id": record.build_id, "evidence": [item.document() for item in evidence]}

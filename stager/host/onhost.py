@@ -69,6 +69,7 @@ class OnHost:
         self._calling = threading.Lock()
         self._outbox = Outbox(self._booted.pipe)
         self._over: StagerError | None = None
+        self._ended: StagerError | None = None
 
     def call(
         self,
@@ -110,10 +111,11 @@ class OnHost:
         self._beat_every = min(self._beat_every, lease / 3)
 
     def beat(self) -> None:
-        """Give a sign of life between calls, and notice a dead host; never waits for one.
+        """Give a sign of life between calls; notice a dead host, and a run that is over; never waits for either.
 
         Raises:
             ConnectionLost, Unreachable: as for ``call``.
+            Fenced: the run is another's, or was ended. CandidateFailed: it was ended because the candidate died.
         """
         self._send({"verb": "beat"})
         if self._calling.acquire(blocking=False):  # a call under way watches the channel itself
@@ -123,6 +125,16 @@ class OnHost:
                 self._tend()
             finally:
                 self._calling.release()
+        if self._ended is not None:
+            raise self._ended
+
+    def ask_whether_ours(self) -> None:
+        """Ask the host whether the run goes on and is ours.
+
+        Raises:
+            Fenced, CandidateFailed, ConnectionLost, Unreachable: as for ``beat``.
+        """
+        self.call("ping")
 
     def close(self) -> None:
         """Close the channel; the guard on the host goes by its lease."""
@@ -146,7 +158,7 @@ class OnHost:
             if message is not None:
                 if message.get("id") == wanted and "ok" in message:
                     return message
-                if "event" in message and on_event:
+                if "event" in message and message["event"] != protocol.OVER and on_event:
                     on_event(message)
                 else:
                     self._keep(message)
@@ -168,7 +180,9 @@ class OnHost:
 
     def _keep(self, message: dict[str, Any]) -> None:
         """Keep an event nobody waits for yet; answers that came too late, and pongs, are dropped."""
-        if "event" in message:
+        if message.get("event") == protocol.OVER:
+            self._ended = failures.from_answer(message["error"])
+        elif "event" in message:
             self._events.append(message)
 
     def _tend(self) -> None:

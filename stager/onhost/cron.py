@@ -11,8 +11,6 @@ from typing import List, Optional, Tuple
 
 from . import processes
 
-EMPTY = "no crontab"  # how every cron says that there is none
-
 
 def tag(run_id: str) -> str:
     """How our line ends."""
@@ -31,18 +29,29 @@ def daemon_runs() -> bool:
     return False
 
 
+def says_none(words: str) -> bool:
+    """Whether ``crontab -l`` failed because there is none yet.
+
+    Vixie's cron (Debian's) and cronie write "no crontab for NAME" (their crontab.c); BusyBox 1.35 was seen to write
+    "crontab: can't open 'NAME': No such file or directory". Any other failure means that it could not be read.
+    """
+    said = words.lower()
+    return "no crontab" in said or ("can't open" in said and "no such file" in said)
+
+
 def read() -> Tuple[Optional[List[bytes]], str]:
     """Our crontab's lines as they stand, or None and why it could not be read (which never means that it is empty)."""
     ran = processes.run(["crontab", "-l"])
     if ran.ok:
         lines = ran.raw.split(b"\n")  # nothing but a newline ends a line here
         return lines if lines[-1] else lines[:-1], ""
-    return ([], "") if EMPTY in ran.err.lower() else (None, ran.words())
+    return ([], "") if says_none(ran.err) else (None, ran.words())
 
 
 def install(lines: List[bytes]) -> str:
-    """Make these the crontab; returns why that failed."""
-    ran = processes.run(["crontab", "-"], stdin=b"".join(line + b"\n" for line in lines))
+    """Make these the crontab, or remove it where they are none; returns why that failed."""
+    text = b"".join(line + b"\n" for line in lines)
+    ran = processes.run(["crontab", "-"], stdin=text) if lines else processes.run(["crontab", "-r"])
     return "" if ran.ok else "crontab: %s" % ran.words()
 
 
@@ -82,8 +91,4 @@ def remove(run_id: str) -> None:
     lines, _ = read()
     if lines is None or not any(ours(line, run_id) for line in lines):
         return
-    left = [line for line in lines if not ours(line, run_id)]
-    if left:
-        install(left)
-    else:
-        processes.run(["crontab", "-r"])
+    install([line for line in lines if not ours(line, run_id)])

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, NamedTuple, Optional
 
 from . import processes
 
 CARDS = ("index", "uuid", "name", "driver_version", "memory.used", "memory.total")
+LOAD = ("uuid", "utilization.gpu")
 APPS = ("pid", "gpu_uuid", "used_memory")
+
+
+class Table(NamedTuple):
+    """What one query gave: its rows, or why there are none."""
+
+    rows: List[Dict[str, Any]]
+    why: str
 
 
 def query(kind: str, fields: "tuple[str, ...]") -> "tuple[str, ...]":
@@ -33,6 +41,12 @@ def value(cell: str) -> Any:
     if cell.startswith("[") or cell in ("N/A", ""):
         return None
     return int(cell) if cell.isdigit() else cell
+
+
+def read(kind: str, fields: "tuple[str, ...]") -> Table:
+    """Ask once."""
+    ran = processes.run(query(kind, fields), timeout=10)
+    return Table(parse(ran.out, fields), "") if ran.ok else Table([], ran.words())
 
 
 def cards() -> Optional[List[Dict[str, Any]]]:

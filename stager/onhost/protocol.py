@@ -6,6 +6,8 @@ request  ``{"id", "verb", "args", "fence"}``   fence is None for verbs that only
 answer   ``{"id", "ok": true, "result"}`` or ``{"id", "ok": false, "error": {"kind", "message", ...}}``
 event    ``{"event", ...}``                     unsolicited: progress of the request under way
 beat     ``{"verb": "beat"}``                   a sign of life; no id, no answer
+over     ``{"event": "over", "error": {...}}``  once, to a beat for a run that is the sender's no more; a ping for
+                                                such a run is answered with the same error
 
 Before the first frame the far end writes one line, ``\\n<nonce> <json hello>\\n``: whatever a login shell,
 a banner or a message of the day printed before it is skipped.
@@ -21,6 +23,7 @@ Message = Dict[str, Any]
 
 LENGTH = struct.Struct(">I")
 MAX_FRAME = 64 * 1024 * 1024
+OVER = "over"
 
 
 class ProtocolError(Exception):

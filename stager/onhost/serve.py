@@ -17,7 +17,7 @@ import time
 import traceback
 from typing import Any, Dict, Optional
 
-from . import clocks, fence, lease, protocol, verbs
+from . import clocks, ended, fence, lease, protocol, verbs
 from .faults import Fault
 from .state import Run
 
@@ -45,6 +45,7 @@ class Server:
         self.nonce = nonce
         self.run: Optional[Run] = None
         self.number = 0
+        self.told_end = False
         self.requests: "queue.Queue[Optional[Dict[str, Any]]]" = queue.Queue()
         self.gone = threading.Event()
         self.heard = time.monotonic()
@@ -104,8 +105,10 @@ class Server:
                     break
                 self.live()
                 if message.get("verb") == "ping":
-                    self.write(protocol.encode({"id": message.get("id"), "ok": True, "result": None}))
-                elif message.get("verb") != "beat":
+                    self.pong(message.get("id"))
+                elif message.get("verb") == "beat":
+                    self.tell_end()
+                else:
                     if message.get("verb") in ENDING:
                         self.overtaken.set()
                     self.requests.put(message)
@@ -121,9 +124,26 @@ class Server:
             with contextlib.suppress(OSError):  # read-only by now: the lease runs out and the guard restores
                 lease.touch(self.run)
 
+    def lost(self) -> Optional[Fault]:
+        """Why this channel's run is its controller's no more; None while it is, and where there is none."""
+        return ended.word(self.run, self.number) if self.run is not None else None
+
+    def pong(self, asked: Any) -> None:
+        """Answer that we live; or, where the run is lost, with that."""
+        lost = self.lost()
+        told: Dict[str, Any] = {"ok": False, "error": lost.document()} if lost else {"ok": True, "result": None}
+        self.write(protocol.encode(dict(told, id=asked)))
+
+    def tell_end(self) -> None:
+        """Tell a controller that gives signs of life for a run which is lost; once."""
+        lost = None if self.told_end else self.lost()
+        if lost:
+            self.told_end = True
+            self.write(protocol.encode({"event": protocol.OVER, "error": lost.document()}))
+
     def take(self, run: Run, number: int) -> None:
         """From now on this channel speaks for a run."""
-        self.run, self.number = run, number
+        self.run, self.number, self.told_end = run, number, False
         self.live()
 
     def serve(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stager.engines.base import Engine
@@ -57,7 +57,7 @@ def verify(
 
     Raises:
         ConnectionLost: the link to the host broke.
-        Fenced: the run was ended on the host.
+        Fenced, CandidateFailed: the run was ended on the host. What was under way is kept as aborted.
     """
     with session.host.forward(subject.port) as forward:
         target = Target(
@@ -75,7 +75,25 @@ def verify(
 async def measure(
     session: Session, target: Target, name: str, parameters: Mapping[str, Any]
 ) -> tuple[ProbeResult, ...]:
-    """Run one probe while giving the host signs of life from this same loop."""
+    """Run one probe while giving the host signs of life from this same loop.
+
+    Raises:
+        StagerError: the host is gone, or the run is over.
+    """
+    results, error = await attempt(session, target, name, parameters)
+    if error is not None:
+        raise error
+    return results
+
+
+async def attempt(
+    session: Session, target: Target, name: str, parameters: Mapping[str, Any]
+) -> tuple[tuple[ProbeResult, ...], BaseException | None]:
+    """Run one probe as `measure` does, and return what broke it off beside what it found.
+
+    What was broken off is ``aborted``: nothing that was measured on a candidate which the host had taken down by
+    then, or that nobody waited for, says anything of the build.
+    """
     probe = PROBES[name]
     work = asyncio.ensure_future(
         run_probe(probe, target, probe.parameters.model_validate(dict(parameters), strict=False))
@@ -84,12 +102,21 @@ async def measure(
         while not work.done():
             await asyncio.wait({work}, timeout=BEAT_S)
             session.onhost.beat()
-    except StagerError:
-        work.cancel()  # the host is gone or the run is over: nothing measured from now on would mean anything
-        with contextlib.suppress(asyncio.CancelledError):
-            await work
-        raise
-    return work.result()
+        session.onhost.ask_whether_ours()
+    except (StagerError, asyncio.CancelledError) as error:
+        work.cancel()
+        results: tuple[ProbeResult, ...] = ()
+        with contextlib.suppress(asyncio.CancelledError):  # before it had begun
+            results = await work
+        return tuple(aborted(result, error) for result in results), error
+    return work.result(), None
+
+
+def aborted(result: ProbeResult, error: BaseException) -> ProbeResult:
+    """The result as one that counts for nothing, with what broke it off as its first reason."""
+    why = f"broken off: {(str(error).splitlines() or ['interrupted'])[0]}"
+    changed = {"verdict": Verdict.ABORTED, "reasons": (why, *result.finding.reasons)}
+    return replace(result, finding=result.finding.model_copy(update=changed))
 
 
 async def _all(
@@ -104,8 +131,10 @@ async def _all(
     for name, parameters in probes.items():
         told(name, None)
         with session.step(f"probe {name}", changed=False):
-            results = await measure(session, target, name, parameters)
-        found += keep(subject, name, results, store, told)
+            results, error = await attempt(session, target, name, parameters)
+            found += keep(subject, name, results, store, told)
+            if error is not None:
+                raise error
         if why := send_copies(session, store, subject.run_id):
             session.listen("copies", {"event": "no copies", "why": why})
     return found

@@ -188,11 +188,13 @@ class Run:
 
     def _verify(self, session: Session, staged: Staged, probes: Mapping[str, Mapping[str, Any]]) -> None:
         subject = subject_of(self.loaded.playbook, staged)
-        self.outcome.evidence += verify(session, subject, probes, self.store, self._keep)
+        verify(session, subject, probes, self.store, self._keep)
         if missing := unproven(self.outcome.evidence):
             self.outcome.errors.append(NotShown("\n".join(missing), next=f"stager report {staged.run_id}"))
 
     def _keep(self, probe: str, evidence: Evidence | None) -> None:
+        if evidence is not None:
+            self.outcome.evidence.append(evidence)
         self.told(probe, evidence)
 
     def _judge(self, policy: Policy | None) -> None:

@@ -25,6 +25,7 @@ def main(argv):
     todo = queue.Queue()
     beats = [0]
     mute = threading.Event()
+    lost = []
     def read():
         while True:
             message = read_frame(sys.stdin.buffer.read)
@@ -32,6 +33,8 @@ def main(argv):
                 todo.put(None); return
             if message["verb"] == "beat":
                 beats[0] += 1
+                if lost:
+                    send({"event": "over", "error": lost[0]})
             elif message["verb"] == "ping":
                 if not mute.is_set():
                     send({"id": message["id"], "ok": True, "result": "pong"})
@@ -65,6 +68,8 @@ def main(argv):
             threading.Thread(target=later, daemon=True).start()
         elif verb == "fail":
             send({"id": message["id"], "ok": False, "error": args}); continue
+        elif verb == "lose":
+            lost.append(args)
         elif verb == "mute":
             mute.set(); time.sleep(args["seconds"])
         elif verb == "shout":

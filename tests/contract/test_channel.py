@@ -236,6 +236,19 @@ def test_an_interrupted_call_leaves_the_channel_whole(onhost: OnHost) -> None:
     assert struck
 
 
+def test_a_lost_run_is_told_to_the_next_sign_of_life(onhost: OnHost) -> None:
+    """Word that the run is over raises at a beat, by its kind; calls go on, so that the end can be followed."""
+    heard: list[dict[str, object]] = []
+    onhost.call("lose", {"kind": "fenced", "message": "ended on the host: lease over"})
+    until = time.monotonic() + 5
+    with pytest.raises(Fenced, match="lease over"):
+        while time.monotonic() < until:
+            onhost.beat()
+            time.sleep(0.02)
+    assert onhost.call("wait", {"seconds": 0.5}, on_event=heard.append)
+    assert heard == []
+
+
 def test_a_program_that_dies_is_noticed_with_its_last_words(onhost: OnHost) -> None:
     """Before the first change a dead program is Unreachable, with what it wrote last; later calls say the same."""
     with pytest.raises(Unreachable, match="it broke here") as caught:

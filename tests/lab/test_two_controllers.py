@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+import time
 
+from tests.lab.rig.nspawn import until
 from tests.lab.scene import Scene
 
 
@@ -51,4 +53,24 @@ def test_a_controller_that_wakes_after_its_lease_changes_nothing(scene: Scene) -
 
     assert controller.wait(30) == 11, controller.words()
     assert "nothing was changed" in controller.words()
+    assert scene.differences() == []
+
+
+def test_a_verify_that_wakes_after_its_lease_notices_at_once(scene: Scene) -> None:
+    """The host answers its next sign of life with word that the run is over: no probe goes on measuring nothing."""
+    scene.playbook(probes={"soak": {"seconds": 30}})
+    run_id = scene.stage("4s")
+    controller = scene.start("verify", run_id, "--probe", "soak")
+    until(lambda: "soak" in controller.words(), "the probe to begin", 20)
+    time.sleep(1.0)
+    controller.signal(signal.SIGSTOP)
+    scene.wait_free()
+
+    woken = time.monotonic()
+    controller.signal(signal.SIGCONT)
+    code = controller.wait(60)
+
+    assert code == 11, controller.words()
+    assert time.monotonic() - woken < 3
+    assert "lease over" in controller.words()
     assert scene.differences() == []
