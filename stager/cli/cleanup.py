@@ -7,6 +7,7 @@ import click
 from stager.cli.command import command
 from stager.cli.ending import show_cleanup
 from stager.cli.home import stager_home
+from stager.cli.next_step import next_step
 from stager.cli.output import Output
 from stager.cli.progress import Progress
 from stager.cli.where import host_spec
@@ -64,6 +65,7 @@ def cleanup(output: Output, run: str | None, address: str | None, take_over: boo
 def tell(output: Output, errors: list[StagerError], document: dict[str, object]) -> None:
     """Say what is not as it was, and write the document."""
     for error in errors:
+        error.next = error.next or next_step(error, output.typed)
         output.warn(f"stager: {error.message}")
         output.warn(f"host: {error.host_state}")
         output.warn(f"next: {error.next}")

@@ -47,8 +47,9 @@ def command(*errors: type[StagerError], name: str | None = None) -> Callable[[Bo
         changes_host = any(issubclass(error, NotRestored) for error in errors)
 
         def run(*, as_json: bool, verbose: int, **parameters: Any) -> int:  # noqa: ANN401
-            output = Output(as_json=as_json, verbose=verbose, changes_host=changes_host)
             said = click.get_current_context().obj
+            typed = said.typed if isinstance(said, Said) else ()
+            output = Output(as_json=as_json, verbose=verbose, changes_host=changes_host, typed=typed)
             if isinstance(said, Said):
                 said.output = output
             return body(output, **parameters) or 0

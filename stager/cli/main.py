@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 import stager
+from stager.cli.next_step import next_step
 from stager.cli.output import Output, Said, flush
 from stager.cli.signals import stopping
 from stager.errors import UNKNOWN, UNTOUCHED, StagerError, Stopped, UsageError
@@ -102,13 +103,13 @@ def group() -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; every error ends here."""
     words = list(sys.argv[1:] if argv is None else argv)
-    said = Said()
+    said = Said(tuple(words))
     try:
         with stopping():
             result = group.main(words, prog_name="stager", standalone_mode=False, obj=said)
         code = result if isinstance(result, int) else 0
     except BaseException as error:  # noqa: BLE001 - the one place where every error becomes an exit code
-        output = said.output or Output(as_json=wants_json(words))
+        output = said.output or Output(as_json=wants_json(words), typed=said.typed)
         code = _end(error, output)
     for stream in (sys.stdout, sys.stderr):
         flush(stream)
@@ -149,12 +150,12 @@ def _known(error: BaseException, output: Output) -> StagerError:
 
 def tell(error: StagerError, output: Output) -> int:
     """Write an error for people on stderr and, with ``--json``, as the one document on stdout; return its code."""
+    error.next = error.next or next_step(error, output.typed)
     output.warn(f"stager: {error.message}")
     if log := error.details.get("log"):
         output.warn(f"the end of the candidate's output:\n{log}")
     output.warn(f"host: {error.host_state}")
-    if error.next:
-        output.warn(f"next: {error.next}")
+    output.warn(f"next: {error.next}")
     if not output.emitted:
         output.emit(error.document())
     return error.code

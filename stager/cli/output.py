@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -27,10 +28,13 @@ class Output:
     A reader that went away (``| head``) silences the output; it never ends the work.
     """
 
-    def __init__(self, *, as_json: bool = False, verbose: int = 0, changes_host: bool = False) -> None:
+    def __init__(
+        self, *, as_json: bool = False, verbose: int = 0, changes_host: bool = False, typed: Sequence[str] = ()
+    ) -> None:
         self.as_json = as_json
         self.verbose = verbose
         self.changes_host = changes_host
+        self.typed = tuple(typed)
         self.emitted = False
 
     @cached_property
@@ -88,8 +92,9 @@ class Output:
 
 @dataclass
 class Said:
-    """Where a command leaves its output, so that an error met later speaks the same way."""
+    """The words behind ``stager``, and where a command leaves its output: an error met later speaks the same way."""
 
+    typed: tuple[str, ...] = ()
     output: Output | None = None
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from stager.cli.ending import show_cleanup
+from stager.cli.next_step import next_step
 from stager.cli.output import Output
 from stager.errors import GRAVITY, GateRefused
 from stager.models.record import Baseline, RunRecord
@@ -49,9 +50,9 @@ def show_run(output: Output, outcome: Outcome, record: RunRecord) -> None:
         if error.details.get("log"):
             output.warn(f"the end of the candidate's output:\n{error.details['log']}")
     if outcome.error:
+        outcome.error.next = outcome.error.next or next_step(outcome.error, output.typed)
         output.warn(f"host: {outcome.error.host_state}")
-        if outcome.error.next:
-            output.warn(f"next: {outcome.error.next}")
+        output.warn(f"next: {outcome.error.next}")
     took = f" after {seconds((record.ended_at - record.started_at).total_seconds())}" if record.ended_at else ""
     output.say(f"run {record.run_id}, build {(record.build_id or 'none')[:12]}: exit {outcome.code}{took}")
 

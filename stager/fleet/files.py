@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -62,7 +63,7 @@ def rollout_of(path: Path, batch: str, now: datetime) -> Rollout:
     if reasons := [
         why for p in fleet.place for host in names_of(fleet, p.on) if (why := lacking(fleet, host, p.needs))
     ]:
-        raise Refused(reasons, next=f"edit {path}")
+        raise Refused(reasons, next=f"${{EDITOR:-vi}} {shlex.quote(str(path))}")
     loaded = {name: load_runnable(path.absolute().parent / written) for name, written in fleet.candidates.items()}
     hosts = names_of(fleet, [name for placement in fleet.place for name in placement.on])
     waves, number = [], 0

@@ -79,7 +79,7 @@ def unusable_python(address: str, hello: Mapping[str, Any]) -> Refused:
         step = "apt-get install python3"
     else:
         why = f"python3 on {address} is {hello.get('python')}; stager needs 3.9 or newer there."
-        step = "install Python 3.9 or newer on the host"
+        step = f"ssh {address} ls /usr/bin/python3*"  # shows whether a newer one is there beside it
     return Refused([why], next=step)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import shlex
 import shutil
 import subprocess
 from dataclasses import dataclass, field
@@ -157,7 +158,10 @@ def _ask_openssh(asked: Asked, config: Path | None) -> dict[str, list[str]]:
             f"ssh_config did not resolve {asked.address} within {_FIND_TIMEOUT} s: a Match exec in it hangs."
         ) from None
     if done.returncode:
-        raise Unreachable(f"ssh_config cannot be used for {asked.address}: {done.stderr.strip()}", next="ssh -G host")
+        raise Unreachable(
+            f"ssh_config cannot be used for {asked.address}: {done.stderr.strip()}",
+            next=f"ssh -G {shlex.quote(asked.address)}",
+        )
     options: dict[str, list[str]] = {}
     for line in done.stdout.splitlines():
         key, _, value = line.partition(" ")
