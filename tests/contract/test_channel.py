@@ -236,15 +236,20 @@ def test_an_interrupted_call_leaves_the_channel_whole(onhost: OnHost) -> None:
     assert struck
 
 
+def keep_beating(onhost: OnHost, seconds: float) -> None:
+    """Give signs of life for so long."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        onhost.beat()
+        time.sleep(0.02)
+
+
 def test_a_lost_run_is_told_to_the_next_sign_of_life(onhost: OnHost) -> None:
     """Word that the run is over raises at a beat, by its kind; calls go on, so that the end can be followed."""
     heard: list[dict[str, object]] = []
     onhost.call("lose", {"kind": "fenced", "message": "ended on the host: lease over"})
-    until = time.monotonic() + 5
     with pytest.raises(Fenced, match="lease over"):
-        while time.monotonic() < until:
-            onhost.beat()
-            time.sleep(0.02)
+        keep_beating(onhost, 5.0)
     assert onhost.call("wait", {"seconds": 0.5}, on_event=heard.append)
     assert heard == []
 
