@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Set
 
 from . import gpu
-from .candidate import Candidate
+from .changing import candidate_of
 from .channel import Args, Channel, named
 from .faults import Fault
 from .ledger import Ledger
@@ -16,14 +16,13 @@ MIB = 2**20
 def device(channel: Channel, args: Args) -> Any:
     """One reading: ``{"value": int or None, "why": words}``.
 
-    ``what`` is ``memory`` (bytes that the candidate's processes hold) or ``busy`` (percent, of the busiest of its cards;
-    of all cards while it holds memory on none). ``why`` says why there is no value.
+    ``what`` is ``memory`` (bytes that the candidate's processes hold) or ``busy`` (percent, of the busiest of its
+    cards; of all cards while it holds memory on none). ``why`` says why there is no value.
     """
-    launched = Ledger(named(channel.state, args["run_id"])).launched()
-    if launched is None:
+    candidate = candidate_of(Ledger(named(channel.state, args["run_id"])))
+    if candidate is None:
         return unseen("no candidate of this run is up")
-    undo, born = launched
-    pids = Candidate(undo["undo"], born["born"] if born else None).pids()
+    pids = candidate.pids()
     apps = gpu.read("compute-apps", gpu.APPS)
     if apps.why:
         return unseen(apps.why)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Optional
 
-from . import changing, fence, holding, keeping, looking, opening, promote, scout
+from . import changing, devices, fence, holding, keeping, looking, opening, promote, scout
 from .channel import Args, Channel, named
 from .faults import Fault, Fenced
 from .state import Run
@@ -19,6 +19,7 @@ LOOKING: Dict[str, Callable[[Channel, Args], Any]] = {
     "scout": scout.scout,
     "kept": keeping.kept,
     "metronome": looking.beat_source,
+    "device": devices.device,
     "promoted": promote.promoted,
     "open": opening.open_run,
     "attach": opening.attach,

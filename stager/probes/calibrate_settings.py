@@ -11,7 +11,7 @@ from stager.client.connection import connect
 from stager.engines.llamacpp import LLAMACPP
 from stager.lab.knobs import Shape
 from stager.probes.ask import NO_ANSWER
-from stager.probes.target import Claims, DeviceMemory, Target
+from stager.probes.target import Claims, DeviceMemory, Target, Unseen
 
 #: The lab has llama.cpp's endpoints, and lets go of a request within one step.
 LAB_ENGINE = replace(LLAMACPP, name="lab", read_in="stager.lab", cancel_grace=0.25)
@@ -84,12 +84,12 @@ def lab_target(url: str, shape: Shape) -> Target:
 
 
 def _memory_of(url: str) -> DeviceMemory:
-    async def read() -> int | None:
+    async def read() -> int:
         try:
             async with connect(url) as connection:
                 answer = await connection.get(_MEMORY_PATH, within=2.0)
             return int(json.loads(answer.body)["bytes"])
-        except (*NO_ANSWER, ValueError, KeyError):
-            return None
+        except (*NO_ANSWER, ValueError, KeyError) as error:
+            raise Unseen(f"{_MEMORY_PATH} does not tell") from error
 
     return read

@@ -151,6 +151,8 @@ def _not_proven(
                 limits.append("that it is dropped while it waits: the engine shows no gauge of its queue")
     if skipped:
         limits.append(f"{skipped}: not measurable through an SSH forward, which ends connections in its own way")
+    if bench and bench.idle_busy is None:
+        limits.append(f"whether the device comes to rest: {bench.device_unseen}")
     if bench and bench.active is None:
         limits.append("that the engine's own count comes down: it shows none here")
     if target.path == "direct":

@@ -18,7 +18,7 @@ from stager.probes.canaries import canary_prompt, pick_canaries
 from stager.probes.logbook import broken
 from stager.probes.prompts import fresh_tag, unique_prompt
 from stager.probes.requests import ask_once, generation_request, limits_for
-from stager.probes.target import Target
+from stager.probes.target import Target, Unseen
 
 NEIGHBOUR_TOKENS = 48
 #: Prompt tokens an engine reads in one step at most: llama.cpp's n_batch, ExLlamaV3's chunk_size, SGLang's and vLLM's
@@ -54,6 +54,7 @@ class Bench:
     waiting: Reading | None
     busy: Reading | None = None
     idle_busy: int | None = None
+    device_unseen: str = "this client has no way to read it"
     ttft: float = 0.0
     token_s: float = 0.0
     prefill_s: float = 0.0
@@ -127,7 +128,7 @@ async def take_bench(target: Target, timeout_s: float, grace: float, prompt_toke
         busy = await first_that_answers(connection, target.engine.busy)
     canary = pick_canaries(random.Random(), 1)[0]
     bench = Bench(target, timeout_s, grace, prompt_tokens, active, waiting, busy, canary=canary)
-    bench.idle_busy = await target.device_busy() if target.device_busy else None
+    await _look_at_device(bench)
     shorts = [_whole(await ask_once(target, bench.short(), timeout_s)) for _ in range(3)]
     bench.ttft = median(c.ttft or 0.0 for c in shorts)
     bench.token_s = min(_token_seconds(c) for c in shorts)
@@ -146,6 +147,15 @@ async def take_bench(target: Target, timeout_s: float, grace: float, prompt_toke
         bench.prefill_s = max(bench.prefill_s, _whole(companion).ttft or 0.0)
     bench.neighbour_text = texts[0] if texts[0] == texts[1] else None
     return bench
+
+
+async def _look_at_device(bench: Bench) -> None:
+    if bench.target.device_busy is None:
+        return
+    try:
+        bench.idle_busy = await bench.target.device_busy()
+    except Unseen as error:
+        bench.device_unseen = str(error)
 
 
 def _path_body(request: CompletionRequest, max_tokens: int) -> tuple[str, dict[str, object]]:

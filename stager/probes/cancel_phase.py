@@ -12,6 +12,7 @@ from stager.probes.cancel_bench import Bench
 from stager.probes.cancel_cells import Cell, Phase, race, run_cell
 from stager.probes.cancel_watch import full_width, next_token, watch
 from stager.probes.logbook import Logbook
+from stager.probes.target import Unseen
 
 #: Percent by which a device may be busier afterwards than before: drivers and desktops do a little of their own.
 DEVICE_SLACK = 20
@@ -86,8 +87,11 @@ async def _device(bench: Bench, book: Logbook) -> None:
     end = ticks() + round(within * 1e9)
     least: int | None = None
     while ticks() < end and (least is None or least > bench.idle_busy + DEVICE_SLACK):
-        now = await bench.target.device_busy()
-        least = now if least is None or now is None else min(least, now)
+        try:
+            now = await bench.target.device_busy()
+        except Unseen:
+            break  # what could be read on the idle engine and cannot be now says nothing
+        least = now if least is None else min(least, now)
         await asyncio.sleep(_DEVICE_INTERVAL_S)
     book.measure("device_busy_idle", bench.idle_busy, "%")
     book.measure("device_busy_afterwards", least, "%")

@@ -19,7 +19,7 @@ from stager.probes.counting import NoCount, sentences, take_measure
 from stager.probes.logbook import Logbook, sketch
 from stager.probes.memory_fit import FLOOR_SHARE, FLOOR_SLACK, above_floor, fit
 from stager.probes.requests import ask_once, chat_request
-from stager.probes.target import DeviceMemory, Target
+from stager.probes.target import DeviceMemory, Target, Unseen
 
 #: Lengths at which memory is read; four points made mlxcel 1163's line.
 POINTS = 4
@@ -58,14 +58,15 @@ class MemoryProbe:
         """Return one finding for the claim ``returned``."""
         book = Logbook("returned", parameters)
         samples = 0
-        floor = await target.device_memory() if target.device_memory else None
-        if target.device_memory is None or floor is None:
-            book.doubt("this host has no way to read the candidate's device memory")
-        else:
-            try:
-                samples = await _experiment(target, target.device_memory, floor, parameters, book)
-            except NoCount as error:
-                error.note(book, "the prompts' lengths cannot be aimed at")
+        try:
+            if target.device_memory is None:
+                raise Unseen("this client has no way to read it")
+            await target.device_memory()
+            samples = await _experiment(target, target.device_memory, parameters, book)
+        except Unseen as error:
+            book.doubt(f"the candidate's device memory cannot be read: {error}")
+        except NoCount as error:
+            error.note(book, "the prompts' lengths cannot be aimed at")
         return (
             book.result(
                 target,
@@ -82,14 +83,12 @@ class MemoryProbe:
         )
 
 
-async def _experiment(
-    target: Target, read: DeviceMemory, floor: int, parameters: MemoryParameters, book: Logbook
-) -> int:
+async def _experiment(target: Target, read: DeviceMemory, parameters: MemoryParameters, book: Logbook) -> int:
     rng = random.Random()
     yardstick = await take_measure(target, rng, parameters.timeout)
     context = target.claims.context
     longest = parameters.prompt_tokens or (round(WINDOW_SHARE * context) if context else UNKNOWN_WINDOW_TOKENS)
-    floor = await read() or floor  # the first requests may have made the engine allocate for good
+    floor = await read()  # not earlier: the first requests may have made the engine allocate for good
     book.measure("floor", floor, "bytes")
     lengths = [round(longest * (i + 1) / parameters.points) for i in range(parameters.points)]
     points: list[tuple[int, int]] = []
@@ -124,18 +123,21 @@ async def _peak(
     book.raw.setdefault("answers", []).append(sketch(completion, times=False))
     if not book.usable(completion, "a prompt"):
         return None, samples.obtained, None
-    values = [value for value in samples.values if value is not None]
-    if not values:
-        book.doubt("no reading fell into a request")
-    return max(values, default=None), len(values), completion.prompt_tokens
+    if not samples.values:
+        why = next((sample.error for sample in samples.errors), None) or "it was over too soon"
+        book.doubt(f"no reading fell into a request: {why}")
+    return max(samples.values, default=None), samples.obtained, completion.prompt_tokens
 
 
 async def _floor_again(read: DeviceMemory, floor: int, within: float) -> int:
-    """Wait until the memory is back; return the bytes still held above the floor when time is up."""
+    """Wait until the memory is back; return the bytes still held above the floor when time is up.
+
+    Raises:
+        Unseen: it cannot be read any more.
+    """
     end = ticks() + round(within * 1e9)
     while True:
-        now = await read()
-        left = 0 if now is None else above_floor(floor, now)
+        left = above_floor(floor, await read())
         if not left or ticks() > end:
             return left
         await asyncio.sleep(_INTERVAL_S)

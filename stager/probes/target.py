@@ -41,11 +41,15 @@ class MetronomeOrder:
 Metronome = Callable[[MetronomeOrder], AbstractAsyncContextManager[str]]
 
 
-#: Reads how busy the host's busiest device is, in percent; None where nobody can say.
-DeviceBusy = Callable[[], Awaitable[int | None]]
+class Unseen(Exception):
+    """A device could not be read, and why."""
 
-#: Reads the bytes of device memory that the candidate's process tree holds; None where nobody can say.
-DeviceMemory = Callable[[], Awaitable[int | None]]
+
+#: Reads how busy the busiest of the candidate's devices is, in percent, or raises ``Unseen``.
+DeviceBusy = Callable[[], Awaitable[int]]
+
+#: Reads the bytes of device memory that the candidate's process tree holds, or raises ``Unseen``.
+DeviceMemory = Callable[[], Awaitable[int]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from stager.models.evidence import Evidence, HostFacts, Verdict
 from stager.probes.base import ProbeResult, run_probe
 from stager.probes.catalog import PROBES, suite_digest
 from stager.probes.target import Claims, Metronome, MetronomeOrder, Target
+from stager.run.devices import reader
 from stager.run.evidence_copies import send_copies
 from stager.staging.session import Session
 
@@ -68,6 +69,8 @@ def verify(
             client="controller",
             path=forward.path,
             metronome=metronome_of(session, forward.path),
+            device_memory=reader(session, subject.run_id, "memory"),
+            device_busy=reader(session, subject.run_id, "busy"),
         )
         return asyncio.run(_all(session, subject, target, probes, store, told))
 

@@ -10,7 +10,7 @@ from stager.lab.knobs import Knobs, Shape
 from stager.models.evidence import Finding, Verdict
 from stager.probes.calibrate_settings import LAB_ENGINE, lab_target
 from stager.probes.cancel_bench import Bench
-from stager.probes.target import Claims
+from stager.probes.target import Claims, Unseen
 from tests.unit.probes.bench import finding, results
 
 CLAIMS = ("decoding", "prefilling", "queued")
@@ -61,14 +61,18 @@ def test_a_busy_device_may_refute_and_an_idle_one_confirms_nothing(idle, later, 
     """Utilisation that stays above idle past the deadline fails the claim; without an idle reading it says nothing."""
     readings = iter([idle])
 
-    async def busy() -> int | None:
-        return next(readings, later)
+    async def busy() -> int:
+        percent = next(readings, later)
+        if percent is None:
+            raise Unseen("no card is there")
+        return percent
 
     found = finding("cancel", target={"device_busy": busy}, **QUICK)
     assert found.verdict is verdict, found.reasons
     if verdict is Verdict.FAILED:
         assert "never less than 90 % busy" in found.reasons[0]
     assert any("an idle gauge or device confirms nothing" in sentence for sentence in found.not_proven)
+    assert any("no card is there" in sentence for sentence in found.not_proven) is (idle is None)
 
 
 def test_only_one_step_of_a_long_prompt_is_added_to_the_deadline() -> None:

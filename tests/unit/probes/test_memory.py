@@ -5,6 +5,7 @@ import pytest
 from stager.lab.knobs import Knobs
 from stager.models.evidence import Verdict
 from stager.probes.memory_fit import above_floor, fit
+from stager.probes.target import Unseen
 from tests.unit.probes.bench import finding
 
 MIB = 2**20
@@ -50,7 +51,27 @@ def test_memory_kept_after_a_cancel_is_found() -> None:
 
 
 def test_where_nothing_can_be_read_nothing_is_said() -> None:
-    """A host without a way to read device memory gives inconclusive."""
-    found = finding("memory", target={"device_memory": None})
+    """A host without a way to read device memory gives inconclusive, with the reason."""
+
+    async def unseen() -> int:
+        raise Unseen("nvidia-smi: No such file or directory")
+
+    for read, why in ((None, "no way to read it"), (unseen, "nvidia-smi: No such file")):
+        found = finding("memory", target={"device_memory": read})
+        assert found.verdict is Verdict.INCONCLUSIVE
+        assert found.sample_count == 0
+        assert why in found.reasons[0]
+
+
+def test_memory_that_can_be_read_no_more_is_not_taken_for_back() -> None:
+    """Readings that end in mid-experiment, with memory still held, give inconclusive and never a pass."""
+    readings = iter([2**30] * 3)
+
+    async def read() -> int:
+        if (value := next(readings, None)) is None:
+            raise Unseen("the driver is gone")
+        return value
+
+    found = finding("memory", target={"device_memory": read})
     assert found.verdict is Verdict.INCONCLUSIVE
-    assert found.sample_count == 0
+    assert "the driver is gone" in found.reasons[0]
