@@ -68,7 +68,7 @@ def _translate(error: ErrorDetails, tree: Tree, model: Any, at: Path, gone: list
     path = (*at, *inner)
     if kind == KIND:
         found = [one for one in context["findings"] if not _touches(gone, inner, one)]
-        return [tree.complaint((*path, *one.path), one.expected, one.found) for one in found]
+        return [_cross(tree, path, one) for one in found]
     if kind == "missing":
         return [tree.complaint(path, shape.words_for(model, inner)[0], "nothing", "the key is missing")]
     if kind == "extra_forbidden":
@@ -78,6 +78,16 @@ def _translate(error: ErrorDetails, tree: Tree, model: Any, at: Path, gone: list
     value = value_at(tree.data, path)
     shown = "a value that is not repeated here" if shape.is_private(model, inner) else describe(value)
     return [tree.complaint(path, _expected(error, model, inner), shown, _hint(kind, value))]
+
+
+def _cross(tree: Tree, at: Path, finding: Finding) -> Complaint:
+    """Say what does not fit together; a default that does not, at the written value that speaks against it."""
+    path = (*at, *finding.path)
+    if tree.is_written(path):
+        return tree.complaint(path, finding.expected, finding.found)
+    spot = next((spot for read in finding.reads if (spot := tree.keys.get((*at, *read)))), tree.spot(path))
+    hint = "this is its default: the key is not written"
+    return Complaint(tree.file, spot.line, spot.column, key_path(path), finding.expected, finding.found, hint)
 
 
 def _touches(gone: list[Path], inner: Path, finding: Finding) -> bool:

@@ -45,6 +45,10 @@ class Tree:
                 return found
         return Spot(1, 1)
 
+    def is_written(self, path: Path) -> bool:
+        """Say whether something stands in the text at a path."""
+        return path in self.keys or path in self.values
+
     def complaint(self, path: Path, expected: str, found: str, hint: str = "") -> Complaint:
         """Return a complaint about the place a path stands at."""
         spot = self.spot(path)

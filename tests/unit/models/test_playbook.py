@@ -263,6 +263,27 @@ def test_the_deadline_covers_every_time_of_the_run() -> None:
     assert complaints(json.dumps(data))[0][0] == "guard/deadline"
 
 
+@pytest.mark.parametrize(
+    ("added", "key", "line"),
+    [
+        ("candidate:\n  limits: {runtime: 10h}", "guard/deadline", "  limits"),
+        ("guard: {lease: 30s}\ncandidate:\n  limits: {runtime: 10h}", "guard/deadline", "  limits"),
+        ("guard: {lease: 10h}", "guard/deadline", "guard"),
+        ("candidate:\n  limits: {runtime: 5m}", "candidate/ready/timeout", "  limits"),
+    ],
+)
+def test_a_default_that_does_not_fit_is_told_where_the_file_speaks_against_it(added: str, key: str, line: str) -> None:
+    """No complaint about a key that is not written points at the file's first line: the written value is shown."""
+    text = yaml.safe_dump({key: part for key, part in SMALL.items() if key != "candidate"})
+    launch = f"  launch: {json.dumps(SMALL['candidate']['launch'])}"
+    text += added + f"\n{launch}\n" if "candidate" in added else f"{added}\ncandidate:\n{launch}\n"
+    with pytest.raises(InvalidFile) as caught:
+        read(text, "p.yaml", Playbook)
+    (told,) = [one for one in caught.value.details["complaints"] if one["path"] == key]
+    assert text.splitlines()[told["line"] - 1].startswith(line)
+    assert told["hint"] == "this is its default: the key is not written"
+
+
 def test_a_hold_is_no_longer_than_deadline_and_runtime() -> None:
     """Whichever ends first bounds --hold."""
     assert read(CONTRACT, "p", Playbook).longest_hold() == 14400.0
