@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import click
 from rich.table import Table
 
 from stager.cli.command import command
 from stager.cli.home import stager_home
 from stager.cli.output import Output
+from stager.cli.since import read_since
+from stager.clock import SystemClock
 from stager.evidence.records import Records
 from stager.models.evidence import Verdict
 from stager.models.record import RunRecord
 
 
 @command()
-@click.option(
-    "--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M"]), help="Only runs begun since then (local)."
-)
-def runs(output: Output, since: datetime | None) -> int:
-    """List this controller's runs, newest last."""
-    records = [r for r in Records(stager_home()).all() if since is None or r.started_at >= since.astimezone()]
+@click.option("--since", help="Only runs begun since a time (2026-11-29T18:00, local) or so long ago (14h).")
+def runs(output: Output, since: str | None) -> int:
+    """List this controller's runs, newest last; `stager schedule morning` sums them up, a fleet's with them."""
+    begin = read_since(since, SystemClock().now()) if since else None
+    records = [r for r in Records(stager_home()).all() if begin is None or r.started_at >= begin]
     table = Table("run", "host", "build", "playbook", "shown", "production", "exit", box=None, pad_edge=False)
     for record in records:
         table.add_row(

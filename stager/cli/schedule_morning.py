@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -11,6 +11,7 @@ import click
 from stager.cli.command import command
 from stager.cli.home import stager_home
 from stager.cli.output import Output
+from stager.cli.since import read_since
 from stager.cli.writing import write_file
 from stager.clock import SystemClock
 from stager.errors import (
@@ -34,7 +35,6 @@ from stager.fleet.morning_page import page
 from stager.fleet.morning_text import markdown
 from stager.fleet.notify import by_command, by_webhook
 from stager.fleet.records import Records
-from stager.models.quantities import parse_duration
 from stager.models.record import RunRecord
 
 
@@ -60,7 +60,7 @@ def morning(
     without the run it should have had counts as refused (4).
     """
     now = SystemClock().now()
-    begin = _since(since, now)
+    begin = read_since(since, now)
     schedules = Records(stager_home())
     known = [record.schedule for record in schedules.all()]
     started = {item: schedules.started(item.name) for item in known}
@@ -92,19 +92,6 @@ def fleet_part(known: list[str], begin: datetime, now: datetime) -> tuple[list[R
     with open_queue(find_database(stager_home())) as queue:
         rows = queue.rows(since=begin)
         return runs_of(rows, known), [*jobs_without_run(rows), *nights_without_jobs(queue, begin, now)]
-
-
-def _since(text: str, now: datetime) -> datetime:
-    try:
-        return now - timedelta(seconds=parse_duration(text))
-    except ValueError:
-        pass  # not so long ago: a time, then
-    try:
-        return datetime.fromisoformat(text).astimezone()
-    except ValueError:
-        raise UsageError(
-            f"--since {text}: expected a time such as 2026-11-29T18:00, or a duration such as 14h."
-        ) from None
 
 
 def _address(path: Path) -> str:

@@ -55,11 +55,6 @@ def _job(schedule: Schedule, caller: Caller) -> str:
     return f"env {environment} {due} && {secrets}env {environment} {run}".replace("%", "\\%")
 
 
-def without(lines: Iterable[str], name: str) -> list[str]:
-    """Return a crontab without the schedule's lines; all others stay as they are."""
-    return [line for line in lines if not line.endswith(tag(name))]
-
-
 def of(lines: Iterable[str], name: str) -> list[str]:
     """Return the schedule's lines in a crontab."""
     return [line for line in lines if line.endswith(tag(name))]

@@ -15,7 +15,7 @@ from stager.errors import Refused, StagerError
 from stager.fleet import cron, timer
 from stager.fleet.records import Installed
 from stager.fleet.timer import Units, shown
-from stager.onhost.cron import daemon_runs
+from stager.onhost import cron as crontab
 
 Kind = Literal["systemd", "systemd-user", "cron"]
 
@@ -68,7 +68,7 @@ def choose() -> Kind:
         return "systemd"
     if systemd and lingers():
         return "systemd-user"
-    if shutil.which("crontab") and daemon_runs():
+    if shutil.which("crontab") and crontab.daemon_runs():
         return "cron"
     if systemd:
         reason = "Nothing would ever run this schedule: your timers end with your last login, and no cron daemon runs."
@@ -108,7 +108,7 @@ def install(plan: Plan) -> Installed:
         path.write_text(text, encoding="utf-8")
     try:
         if plan.kind == "cron":
-            _write_crontab([*_crontab(), *plan.lines])
+            _write_crontab([*_crontab(), *map(os.fsencode, plan.lines)])
         else:
             for words in plan.commands:
                 _run(words)
@@ -122,10 +122,13 @@ def install(plan: Plan) -> Installed:
 def uninstall(name: str, installed: Installed) -> list[str]:
     """Take away what was written; return a sentence for each thing left because somebody changed it."""
     if installed.kind == "cron":
+        ours = {os.fsencode(line) for line in installed.lines}
         before = _crontab()
-        left = [line for line in cron.of(before, name) if line not in installed.lines]
-        _write_crontab([line for line in before if line not in installed.lines])
-        return [f"A crontab line was changed by another hand and is left: {line}" for line in left]
+        others = [line for line in before if line not in ours]
+        if others != before:
+            _write_crontab(others)
+        changed = cron.of(map(os.fsdecode, others), name)
+        return [f"A crontab line was changed by another hand and is left: {line}" for line in changed]
     user = installed.kind == "systemd-user"
     for words in timer.disable(name, user=user):
         _run(words)
@@ -146,10 +149,10 @@ def uninstall(name: str, installed: Installed) -> list[str]:
 def ticks(name: str, installed: Installed) -> str:
     """Return an empty text if the schedule would run, or why nothing runs it."""
     if installed.kind == "cron":
-        if not daemon_runs():
+        if not crontab.daemon_runs():
             return "no cron daemon runs"
-        now = _crontab()
-        return "" if all(line in now for line in installed.lines) else "its crontab lines are gone or changed"
+        gone = {os.fsencode(line) for line in installed.lines} - set(_crontab())
+        return "its crontab lines are gone or changed" if gone else ""
     user = ["--user"] if installed.kind == "systemd-user" else []
     words = ["systemctl", *user, "is-active", timer.unit_name(name, "timer")]
     try:
@@ -164,19 +167,17 @@ def _user_units() -> Path:
     return (Path(base) if base.startswith("/") else Path.home() / ".config") / "systemd" / "user"
 
 
-def _crontab() -> list[str]:
-    done = subprocess.run(["crontab", "-l"], capture_output=True, text=True, timeout=_SECONDS, check=False)
-    # Debian and cronie say "no crontab for", busybox "can't open"; both mean that there is none yet.
-    if done.returncode and not any(words in done.stderr for words in ("no crontab", "can't open")):
-        raise StagerError(f"crontab -l failed: {done.stderr.strip()}.", host_state="the crontab is as it was")
-    return done.stdout.splitlines() if not done.returncode else []
+def _crontab() -> list[bytes]:
+    """Our crontab's lines: somebody's work, of which not a byte changes but for our lines."""
+    lines, why = crontab.read()
+    if lines is None:
+        raise StagerError(f"crontab -l failed: {why}.", host_state="the crontab is as it was")
+    return lines
 
 
-def _write_crontab(lines: Sequence[str]) -> None:
-    text = cron.joined(lines)
-    done = subprocess.run(["crontab", "-"], input=text, capture_output=True, text=True, timeout=_SECONDS, check=False)
-    if done.returncode:
-        raise StagerError(f"crontab refused the lines: {done.stderr.strip()}.", host_state="the crontab is as it was")
+def _write_crontab(lines: list[bytes]) -> None:
+    if why := crontab.install(lines):
+        raise StagerError(f"The lines were refused: {why}.", host_state="the crontab is as it was")
 
 
 def _run(words: Sequence[str]) -> None:

@@ -40,14 +40,19 @@ class Fleet:
         environment.pop("STAGER_FLEET_DATABASE", None)
         return environment | ({"STAGER_FLEET_DATABASE": self.database} if self.database else {})
 
-    def stager(self, *words: str, home: str = "a", check: bool = True, source: Path | None = None) -> Any:
-        """Call `stager fleet … --json` and return its document; `source` holds another stager than ours."""
+    def call(self, *words: str, home: str = "a", source: Path | None = None) -> tuple[int, dict[str, Any], str]:
+        """Call `stager … --json`; returns exit code, document, words. `source` holds another stager than ours."""
         done = subprocess.run(
-            [*STAGER, "fleet", *words, "--json"], env=self.environment(home), capture_output=True, text=True,
-            timeout=60, check=False, cwd=source,
+            [*STAGER, *words, "--json"], env=self.environment(home), capture_output=True, text=True, timeout=60,
+            check=False, cwd=source,
         )  # fmt: skip
-        assert done.returncode == 0 or not check, f"{words}: {done.returncode}\n{done.stderr}"
-        return json.loads(done.stdout) | {"code": done.returncode, "stderr": done.stderr}
+        return done.returncode, json.loads(done.stdout), done.stderr
+
+    def stager(self, *words: str, home: str = "a", check: bool = True, source: Path | None = None) -> dict[str, Any]:
+        """Call `stager fleet …` and return its document."""
+        code, document, said = self.call("fleet", *words, home=home, source=source)
+        assert code == 0 or not check, f"{words}: {code}\n{said}"
+        return document
 
     def start(self, name: str = "a", source: Path | None = None) -> subprocess.Popen[str]:
         """Start a worker; its words go to a file in its folder. `source` holds another stager than ours."""
@@ -131,22 +136,29 @@ class Span:
     reason: str
 
 
+def journals(machine: Machine) -> dict[str, list[dict[str, Any]]]:
+    """The records of every run that has some, from the host's own files."""
+    paths = sorted((machine.root / STATE.lstrip("/") / "runs").glob("*/journal.jsonl"))
+    lines = {path.parent.name: path.read_text().splitlines() for path in paths}
+    found = {run: [json.loads(line) for line in text if line.endswith("}")] for run, text in lines.items()}
+    return {run: records for run, records in found.items() if records}
+
+
+def verdicts(machine: Machine) -> dict[str, dict[str, Any]]:
+    """The last verdict of every run that has one."""
+    found = {run: [one for one in records if one["kind"] == "verdict"] for run, records in journals(machine).items()}
+    return {run: records[-1] for run, records in found.items() if records}
+
+
 def spans(machine: Machine) -> list[Span]:
     """Every run of a host, oldest first, from its journals: from the fence's first record to the verdict."""
+    ended = verdicts(machine)
     found = []
-    for path in sorted((machine.root / STATE.lstrip("/") / "runs").glob("*/journal.jsonl")):
-        records = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
-        verdicts = [record for record in records if record["kind"] == "verdict"]
-        end = verdicts[-1] if verdicts else None
-        found.append(
-            Span(
-                path.parent.name,
-                records[0]["boottime_ns"] / 1e9,
-                end["boottime_ns"] / 1e9 if end else None,
-                end["step"] if end else "",
-                end["reason"] if end else "",
-            )
-        )
+    for run, records in journals(machine).items():
+        end = ended.get(run)
+        begun = records[0]["boottime_ns"] / 1e9
+        over = end["boottime_ns"] / 1e9 if end else None
+        found.append(Span(run, begun, over, end["step"] if end else "", end["reason"] if end else ""))
     return sorted(found, key=lambda span: span.begun)
 
 

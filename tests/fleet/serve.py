@@ -1,4 +1,4 @@
-"""A worker whose runs are carried out by something else than a run: `python serve.py HOME SLOTS COMMAND...`."""
+"""A worker whose runs are carried out by something else than a run: `python serve.py HOME SLOTS POLLING COMMAND...`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from stager.fleet.worker import Worker
 
 def main() -> None:
     """Serve until SIGTERM."""
-    home, slots, *command = sys.argv[1:]
+    home, slots, polling, *command = sys.argv[1:]
     worker = Worker(
         Path(home), find_database(Path(home)), SystemClock(), lambda text: print(text, flush=True), int(slots), command,
-        polling=0.2,
+        polling=float(polling),
     )  # fmt: skip
     signal.signal(signal.SIGTERM, lambda *_: worker.stop.set())
     worker.serve()

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from stager.fleet.database import find_database
 from stager.fleet.queue import Queue, open_queue
+from stager.models.fleet import Job, Rollout
+from tests.unit.fleet.cases import utc
 
 SERVE = Path(__file__).with_name("serve.py")
 #: Reads its order and says that all is well; the smallest process there is.
@@ -37,6 +39,11 @@ class Bench:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / 100
 
+    def runs_cpu(self) -> float:
+        """Seconds of CPU that the runs' processes took, those that are over."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[13]) + int(fields[14])) / 100
+
     def until_over(self, batch: str, patience: float) -> float:
         """Wait until every job of a batch has ended; returns how long it took."""
         begun = time.monotonic()
@@ -49,14 +56,15 @@ class Bench:
 
 
 @contextmanager
-def bench(home: Path, command: tuple[str, ...] = WELL, slots: int = 8) -> Iterator[Bench]:
+def bench(home: Path, command: tuple[str, ...] = WELL, slots: int = 8, polling: float = 0.2) -> Iterator[Bench]:
     """A worker that serves a queue in a file, until the test is over."""
     home.mkdir(parents=True, exist_ok=True)
     with (home / "log").open("w") as log, open_queue(find_database(home)) as queue:
+        words = [sys.executable, str(SERVE), str(home), str(slots), str(polling), *command]
+        environment = {"PYTHONPATH": str(SERVE.parents[2]), "PATH": "/usr/bin:/bin", "HOME": str(home)}
         process = subprocess.Popen(
-            [sys.executable, str(SERVE), str(home), str(slots), *command], stdout=log, stderr=log, cwd=SERVE.parents[2],
-            env={"PYTHONPATH": str(SERVE.parents[2]), "PATH": "/usr/bin:/bin", "HOME": str(home)},
-        )  # fmt: skip
+            words, stdout=log, stderr=log, cwd=SERVE.parents[2], env=environment | {"STAGER_HOME": str(home)}
+        )
         try:
             while "serves" not in (home / "log").read_text():
                 assert process.poll() is None, (home / "log").read_text()
@@ -65,3 +73,15 @@ def bench(home: Path, command: tuple[str, ...] = WELL, slots: int = 8) -> Iterat
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(60)
+
+
+def jobs(count: int) -> Rollout:
+    """One job for each of so many hosts; nothing in them is read by a stand-in."""
+    made = tuple(
+        Job(
+            job_id=f"scale-{number:04d}", batch="scale", host=f"host{number}", name="p", path="/p.yaml",
+            sha256="0" * 64, text="x" * 4000, release_key="", submitted=utc("2026-11-29 22:00"), submitted_by="me@here",
+        )
+        for number in range(count)
+    )  # fmt: skip
+    return Rollout(batch="scale", waves=(made,), stop_after=count)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from stager.models.fleet import Rollout
-from tests.fleet.standin import bench
-from tests.fleet.test_scale import jobs
+from tests.fleet.standin import bench, jobs
 
 #: Fails for the host of this name, and says all is well for any other.
 FAILS_ON_HOST3 = (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from tests.fleet.standin import bench
-from tests.fleet.test_scale import jobs
+from tests.fleet.standin import bench, jobs
 
 
 def held_while(flag: Path) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""`stager schedule` on a real systemd machine: the timer it writes ticks, asks, runs once a night, and goes again."""
+"""`stager schedule` on a real machine: what it writes for systemd or cron ticks, asks, runs once a night, and goes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from stager.fleet.timer import Caller, units
+from tests.fleet.bench import spans
+from tests.lab.desk import changes, default_playbook
 from tests.lab.rig.machine import Machine
 from tests.lab.rig.nspawn import until
+from tests.lab.rig.production import SERVER, lay, watchdog
 from tests.unit.fleet.cases import schedule
 
 pytestmark = pytest.mark.lab
@@ -23,6 +27,7 @@ pytestmark = pytest.mark.lab
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGES = Path(next(folder for folder in site.getsitepackages() if Path(folder).is_dir()))
 NAME = "nightly"
+UNITS = ("prod.service", "watchdog.timer")
 SERVICE, TIMER = f"stager-nightly-{NAME}.service", f"stager-nightly-{NAME}.timer"
 PLAYBOOK = """
 stager: 1
@@ -142,3 +147,35 @@ def test_removed_without_a_trace(desk: Machine) -> None:
     assert shown(desk, SERVICE, "LoadState")["LoadState"] == "not-found"
     assert desk.sh("find", "/etc/systemd", "-newer", "/etc/stager/nightly.yaml", "-type", "f").stdout == before
     assert desk.sh("find", "/etc/systemd", "-name", "*stager*").stdout == ""
+
+
+@pytest.mark.timeout(420)
+def test_cron_starts_the_run(desk: Machine, tmp_path: Path) -> None:
+    """Debian's cron fires the entry in its minute: one whole run of that night, and afterwards the lines are gone."""
+    lay(desk, watchdogs=watchdog(every=10))
+    before = desk.snapshot(UNITS)
+    document = default_playbook(desk) | {"name": NAME, "host": {"address": "local"}, "markers": {}}
+    desk.write("/etc/stager/nightly.yaml", yaml.safe_dump(document))
+    desk.write("/etc/stager/server/serve.py", SERVER.read_text())
+    theirs = "# another's\n0 4 * * * true\n"
+    desk.sh("crontab", "-", given=theirs)
+    now = datetime.now(UTC)
+    at, end = now + timedelta(seconds=75), now + timedelta(hours=5)
+    window = ["--at", f"{at:%H:%M}", "--until", f"{end:%H:%M}", "--timezone", "UTC"]
+
+    shown_first = stager(desk, "add", "/etc/stager/nightly.yaml", *window, "--mechanism", "cron")
+    (listed,) = stager(desk, "list")["schedules"]
+    assert (listed["kind"], listed["trouble"]) == ("cron", "")
+    table = desk.sh("crontab", "-l").stdout
+    assert all(line in shown_first["shown"] for line in table.splitlines()[2:])
+    assert desk.sh("find", "/etc/systemd", "-name", "*stager*").stdout == ""
+
+    (run,) = until(lambda: [one for one in spans(desk) if one.verdict], "the night's run", 200)
+    ran = desk.sh("python3", "-m", "stager", "runs", "--json").stdout
+    assert run.verdict == "restored"
+    (record,) = json.loads(ran)["runs"]
+    assert (record["run_id"], record["exit_code"] in (0, 6), len(record["evidence"])) == (run.run_id, True, 2)
+    assert stager(desk, "list")["schedules"][0]["last_night"] == f"{at:%Y-%m-%d}"
+    stager(desk, "remove", NAME)
+    assert desk.sh("crontab", "-l").stdout == theirs
+    until(lambda: changes(before, desk.snapshot(UNITS)) == "", "the guard to leave", 30)

@@ -22,9 +22,11 @@ echo "$@" >> "$LOG"
 case "$*" in *"$REFUSES"*) echo "it said no" >&2; exit 1;; esac
 """
 CRONTAB = """#!/bin/sh
+cd "${0%/*}"
 case "$1" in
-  -l) [ -f "$TABLE" ] || { echo "no crontab for you" >&2; exit 1; }; cat "$TABLE";;
-  -) cat > "$TABLE";;
+  -l) [ -f table ] || { echo "no crontab for you" >&2; exit 1; }; cat table;;
+  -r) rm table;;
+  -) cat > table;;
 esac
 """
 
@@ -37,7 +39,6 @@ def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("LOG", str(tmp_path / "log"))
-    monkeypatch.setenv("TABLE", str(tmp_path / "table"))
     monkeypatch.setenv("REFUSES", "nothing")
     monkeypatch.setattr(install, "SYSTEM_UNITS", tmp_path / "units")
     return tmp_path
@@ -116,22 +117,34 @@ def test_a_changed_unit_is_left(box: Path) -> None:
 
 def test_crontab_lines_come_and_go(box: Path) -> None:
     """Our lines are added behind the others and taken out again; the others stay byte for byte."""
-    (box / "table").write_text("MAILTO=ops\n0 4 * * * backup\n")
+    theirs = b"MAILTO=ops\n# caf\xe9\x0cpage\n0 4 * * * backup 'a\rb'\n"
+    (box / "table").write_bytes(theirs)
     installed = install.install(cron_plan())
-    between = (box / "table").read_text()
+    between = (box / "table").read_bytes()
     left = install.uninstall("batch4", installed)
 
-    assert between.startswith("MAILTO=ops\n0 4 * * * backup\n")
-    assert between.count("# stager schedule batch4") == 3
+    assert between.startswith(theirs)
+    assert between.count(b"# stager schedule batch4") == 3
     assert left == []
-    assert (box / "table").read_text() == "MAILTO=ops\n0 4 * * * backup\n"
+    assert (box / "table").read_bytes() == theirs
 
 
 def test_a_first_crontab(box: Path) -> None:
-    """A user without a crontab gets one."""
-    install.install(cron_plan())
-
+    """A user without a crontab gets one, and has none again afterwards."""
+    installed = install.install(cron_plan())
     assert (box / "table").read_text().count("# stager schedule batch4") == 3
+
+    assert install.uninstall("batch4", installed) == []
+    assert not (box / "table").exists()
+
+
+def test_a_crontab_that_cannot_be_read_is_left_alone(box: Path) -> None:
+    """Where `crontab -l` fails for another reason than that there is none, nothing is written."""
+    (box / "crontab").write_text('#!/bin/sh\n[ "$1" = -l ] || touch "${0%/*}/table"\necho "not allowed" >&2\nexit 1\n')
+    with pytest.raises(StagerError, match="not allowed"):
+        install.install(cron_plan())
+
+    assert not (box / "table").exists()
 
 
 def test_a_changed_crontab_line_is_left(box: Path) -> None:

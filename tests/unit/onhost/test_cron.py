@@ -67,6 +67,22 @@ def test_a_crontab_that_was_not_there_is_gone_again(table: Path) -> None:
     assert not table.exists()
 
 
+@pytest.mark.parametrize(
+    ("said", "none"),
+    [
+        ("no crontab for root", True),  # Debian's cron, and cronie
+        ("crontab: can't open 'root': No such file or directory", True),  # BusyBox 1.35, recorded
+        ("crontab: can't open 'root': Permission denied", False),
+        ("crontab: can't change directory to '/var/spool/cron/crontabs': No such file or directory", False),  # recorded
+        ("crontab: read error: Is a directory", False),  # recorded
+        ("You (ops) are not allowed to use this program (crontab)", False),
+    ],
+)
+def test_only_a_crontab_that_is_not_there_counts_as_none(said: str, none: bool) -> None:
+    """Each cron's own words for "there is none yet" are known; every other failure is one."""
+    assert cron.says_none(said) is none
+
+
 def test_the_line_survives_cron_and_the_shell() -> None:
     """After cron has taken the backslash before a percent sign off, the shell sees the argv as it was."""
     line = cron.entry("run-1", ["printf", "%s\\n", *ARGV]).decode()
