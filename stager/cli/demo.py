@@ -8,6 +8,7 @@ import signal
 import sys
 
 from stager.cli.command import command
+from stager.cli.exits import DOWN_AND_UP
 from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.cli.planned import show_plan
@@ -18,17 +19,7 @@ from stager.cli.writing import write_file
 from stager.clock import Clock, SystemClock
 from stager.demo.place import Place, make_place
 from stager.demo.scene import Scene, set_scene
-from stager.errors import (
-    CandidateFailed,
-    GateRefused,
-    HostHeld,
-    LeftForPerson,
-    NotRestored,
-    NotShown,
-    Refused,
-    Stopped,
-    Unreachable,
-)
+from stager.errors import CandidateFailed, GateRefused, NotShown, Stopped
 from stager.evidence.records import Records
 from stager.evidence.store import Store
 from stager.models.record import RunRecord
@@ -37,7 +28,7 @@ from stager.run.foresight import foresee
 from stager.run.whole import Outcome, Run
 
 
-@command(Refused, CandidateFailed, NotShown, GateRefused, LeftForPerson, NotRestored, Unreachable, HostHeld, Stopped)
+@command(*DOWN_AND_UP, CandidateFailed, NotShown, GateRefused)
 def demo(output: Output) -> int:
     """Run the main job on this machine: a real engine in production, a real candidate staged over real SSH.
 

@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stager.errors import StagerError, Stopped, UsageError
+from stager.errors import (
+    CandidateFailed,
+    HostHeld,
+    InvalidFile,
+    LeftForPerson,
+    NotRestored,
+    Refused,
+    StagerError,
+    Stopped,
+    Unreachable,
+    UsageError,
+)
+
+#: What may come of taking production down and bringing it back.
+DOWN_AND_UP = (Refused, LeftForPerson, NotRestored, Unreachable, HostHeld, Stopped)
+#: What may come of starting a playbook's build in between.
+STAGING = (InvalidFile, *DOWN_AND_UP, CandidateFailed)
 
 MEANINGS: dict[int, str] = {
     0: "done, and what was asked is true",

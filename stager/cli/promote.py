@@ -7,23 +7,13 @@ from pathlib import Path
 import click
 
 from stager.cli.command import command
+from stager.cli.exits import STAGING
 from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.cli.progress import Progress
 from stager.cli.promoted_shown import show_promoted
 from stager.clock import SystemClock
-from stager.errors import (
-    CandidateFailed,
-    GateRefused,
-    HostHeld,
-    InvalidFile,
-    LeftForPerson,
-    NotRestored,
-    NotShown,
-    Refused,
-    Stopped,
-    Unreachable,
-)
+from stager.errors import GateRefused, NotShown
 from stager.evidence.policies import load_policy
 from stager.promotion.switch import Switch
 from stager.run.blame import what_it_came_to
@@ -31,18 +21,7 @@ from stager.run.playbooks import load_runnable
 from stager.staging.stage import StageFailed
 
 
-@command(
-    InvalidFile,
-    Refused,
-    CandidateFailed,
-    NotShown,
-    GateRefused,
-    LeftForPerson,
-    NotRestored,
-    Unreachable,
-    HostHeld,
-    Stopped,
-)
+@command(*STAGING, NotShown, GateRefused)
 @click.argument("build")
 @click.option("--playbook", required=True, type=click.Path(), help="Its promotion section says what is switched.")
 @click.option(

@@ -6,17 +6,18 @@ import click
 
 from stager.cli.command import command
 from stager.cli.ending import show_cleanup
+from stager.cli.exits import DOWN_AND_UP
 from stager.cli.output import Output
 from stager.cli.progress import Progress
 from stager.clock import SystemClock
-from stager.errors import HostHeld, InvalidFile, LeftForPerson, NotRestored, Refused, Stopped, Unreachable
+from stager.errors import InvalidFile
 from stager.loading import load_playbook
 from stager.run.blame import what_it_came_to
 from stager.staging.session import open_session
 from stager.staging.stage import StageFailed, Staging
 
 
-@command(InvalidFile, Refused, LeftForPerson, NotRestored, Unreachable, HostHeld, Stopped)
+@command(InvalidFile, *DOWN_AND_UP)
 @click.argument("playbook", type=click.Path())
 def rehearse(output: Output, playbook: str) -> int:
     """Take production down and up again under the guard, without a candidate.

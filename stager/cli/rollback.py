@@ -5,28 +5,19 @@ from __future__ import annotations
 import click
 
 from stager.cli.command import command
+from stager.cli.exits import STAGING
 from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.cli.progress import Progress
 from stager.cli.promoted_shown import show_promoted
 from stager.clock import SystemClock
-from stager.errors import (
-    CandidateFailed,
-    HostHeld,
-    InvalidFile,
-    LeftForPerson,
-    NotRestored,
-    Refused,
-    Stopped,
-    Unreachable,
-)
 from stager.loading import load_playbook
 from stager.promotion.switch import Switch
 from stager.run.blame import what_it_came_to
 from stager.staging.stage import StageFailed
 
 
-@command(InvalidFile, Refused, CandidateFailed, LeftForPerson, NotRestored, Unreachable, HostHeld, Stopped)
+@command(*STAGING)
 @click.option("--playbook", required=True, type=click.Path(), help="The playbook that was promoted with.")
 def rollback(output: Output, playbook: str) -> int:
     """Switch production back to what the newest promotion replaced.

@@ -5,23 +5,13 @@ from __future__ import annotations
 import click
 
 from stager.cli.command import command
+from stager.cli.exits import STAGING
 from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.cli.progress import Progress
 from stager.cli.run_shown import run_document, show_run
 from stager.clock import SystemClock
-from stager.errors import (
-    CandidateFailed,
-    GateRefused,
-    HostHeld,
-    InvalidFile,
-    LeftForPerson,
-    NotRestored,
-    NotShown,
-    Refused,
-    Stopped,
-    Unreachable,
-)
+from stager.errors import GateRefused, NotShown
 from stager.fleet.localzone import machine_zone
 from stager.fleet.until import bounded
 from stager.fleet.window import next_time
@@ -30,18 +20,7 @@ from stager.run.playbooks import load_runnable
 from stager.run.whole import Run
 
 
-@command(
-    InvalidFile,
-    Refused,
-    CandidateFailed,
-    NotShown,
-    GateRefused,
-    LeftForPerson,
-    NotRestored,
-    Unreachable,
-    HostHeld,
-    Stopped,
-)
+@command(*STAGING, NotShown, GateRefused)
 @click.argument("playbook", type=click.Path())
 @click.option("--baseline", multiple=True, metavar="PROBE", help="First run this probe on production, while it serves.")
 @click.option("--until", metavar="HH:MM", help="Start only if the worst case ends before; the guard's cap sees to it.")

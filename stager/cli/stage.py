@@ -5,21 +5,13 @@ from __future__ import annotations
 import click
 
 from stager.cli.command import command
+from stager.cli.exits import STAGING
 from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.cli.parameters import DURATION
 from stager.cli.progress import Progress
 from stager.clock import SystemClock
-from stager.errors import (
-    CandidateFailed,
-    HostHeld,
-    InvalidFile,
-    LeftForPerson,
-    NotRestored,
-    Refused,
-    Stopped,
-    Unreachable,
-)
+from stager.errors import InvalidFile
 from stager.models.quantities import format_duration
 from stager.run.blame import what_it_came_to
 from stager.run.playbooks import load_runnable
@@ -30,7 +22,7 @@ from stager.staging.stage import StageFailed
 HOLD_S = 1800.0
 
 
-@command(InvalidFile, Refused, CandidateFailed, LeftForPerson, NotRestored, Unreachable, HostHeld, Stopped)
+@command(*STAGING)
 @click.argument("playbook", type=click.Path())
 @click.option("--hold", type=DURATION, help="Keep it so long when we leave; 30m, or as long as it may run.")
 def stage(output: Output, playbook: str, hold: float | None) -> int:
