@@ -36,6 +36,7 @@ class Answer(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True  # or tokens wait for the acknowledgement of the one before, and come in pairs
     options: argparse.Namespace
     work: Work
+    read = 0  # words of the prompt: they count as tokens
 
     def log_message(self, *_: object) -> None:
         pass
@@ -64,6 +65,7 @@ class Answer(BaseHTTPRequestHandler):
         if not self.well():
             return self.reply(503, {"error": {"message": "the engine is not well"}})
         count = int(body.get("max_tokens") or 16)
+        self.read = len(json.dumps(body.get("messages") or body.get("prompt")).split())
         self.work.add(waiting=1)
         with self.work.slots:
             self.work.add(waiting=-1, active=1)
@@ -82,7 +84,8 @@ class Answer(BaseHTTPRequestHandler):
             "message": {"role": "assistant", "content": said},
         }
         self.reply(
-            200, {"object": "chat.completion", "model": self.options.model, "choices": [choice], "usage": usage(count)}
+            200,
+            {"object": "chat.completion", "model": self.options.model, "choices": [choice], "usage": self.usage(count)},
         )
 
     def stream(self, count: int) -> None:
@@ -95,13 +98,16 @@ class Answer(BaseHTTPRequestHandler):
             for _ in range(count):
                 time.sleep(self.options.step)
                 self.event({"index": 0, **self.piece("tock "), "finish_reason": None})
-            self.event({"index": 0, **self.piece(""), "finish_reason": "length"}, usage=usage(count))
+            self.event({"index": 0, **self.piece(""), "finish_reason": "length"}, usage=self.usage(count))
             self.wfile.write(b"data: [DONE]\n\n")
         except OSError:  # the client went: so does its work
             return
 
     def piece(self, text: str) -> dict[str, object]:
         return {"delta": {"content": text} if text else {}} if "chat" in self.path else {"text": text}
+
+    def usage(self, count: int) -> dict[str, int]:
+        return {"prompt_tokens": self.read, "completion_tokens": count, "total_tokens": count + self.read}
 
     def event(self, choice: dict[str, object], **more: object) -> None:
         data = dict(object="chat.completion.chunk", model=self.options.model, choices=[choice], **more)
@@ -115,10 +121,6 @@ class Answer(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
-
-
-def usage(count: int) -> dict[str, int]:
-    return {"prompt_tokens": 1, "completion_tokens": count, "total_tokens": count + 1}
 
 
 def main() -> None:
