@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab.faults.controller import Controller
 from tests.lab.rig.machine import Machine
 from tests.lab.rig.nspawn import until
 from tests.lab.rig.place import command
@@ -123,6 +124,48 @@ def test_a_stranger_on_the_candidates_port(scene: Scene) -> None:
     assert said.code == 4, said.err
     assert "18080" in said.document["error"]["message"]
     assert before.differences(scene.snapshot()) == []
+
+
+LOADS_FOR_EVER = "import time\ntime.sleep(600)\n"
+
+
+def loading(scene: Scene) -> Controller:
+    """A controller whose candidate was launched and loads for ever."""
+    release(scene, LOADS_FOR_EVER)
+    scene.playbook(candidate={"ready": {"timeout": "60s"}, "stop": {"grace": "1s"}, "limits": {"runtime": "2m"}})
+    controller = scene.start("stage", str(scene.desk.playbook), "--hold", "60s")
+    until(lambda: "launched" in controller.words(), "the launch", 30)
+    return controller
+
+
+def test_a_stranger_takes_the_port_while_the_candidate_loads(scene: Scene) -> None:
+    """What answers there is not the candidate: 5, it is taken down, and the stranger is left alone."""
+    controller = loading(scene)
+    stranger = scene.machine.start("python3", "-m", "http.server", "18080", "--bind", "127.0.0.1")
+
+    code = controller.wait(30)
+
+    assert code == 5, controller.words()
+    assert "Port 18080 is answered by another process than the candidate." in controller.words()
+    scene.wait_free()
+    assert stranger.poll() is None
+    scene.kill(signal.SIGTERM, *scene.pids_of("http.server 18080"))
+    stranger.wait(5)
+    assert scene.differences() == []
+
+
+def test_a_run_that_is_ended_while_the_candidate_loads(scene: Scene) -> None:
+    """Another controller cleans it up: the first one hears that (11); no candidate is blamed for having ended."""
+    controller = loading(scene)
+
+    assert scene.stager("cleanup", scene.open_runs()[0]).code == 0
+
+    code = controller.wait(30)
+    words = " ".join(controller.words().split())
+    assert code == 11, words
+    assert "The run was ended on the host while the candidate loaded: cleanup." in words
+    scene.wait_free()
+    assert scene.differences() == []
 
 
 @pytest.fixture

@@ -88,3 +88,25 @@ def test_a_guard_stopped_by_another_hand_restores_at_once(scene: Scene) -> None:
     assert (scene.verdict(run_id) or {})["by"] == "guard's end"
     scene.wait_free()
     assert scene.differences() == []
+
+
+def test_a_shutdown_in_the_middle_of_a_restore_is_the_boot_legs(scene: Scene) -> None:
+    """systemd refuses starts on the way down: no verdict is given on that, and production is back after the boot."""
+    scene.machine.sh("systemctl", "disable", "prod.service")  # a boot alone would not bring it
+    scene.before = scene.snapshot()
+    run_id = scene.stage("8s")
+    scene.arm(kind="intent", step="unit.start")
+    scene.kill(signal.SIGKILL, scene.guard(run_id))
+    hit = scene.wait_hit()  # what follows the guard's end, right before it starts production
+
+    scene.machine.sh("systemctl", "poweroff", "--no-block")
+    until(lambda: "stopping" in scene.machine.sh("systemctl", "is-system-running", check=False).stdout, "the shutdown")
+    scene.kill(signal.SIGCONT, int(hit["pid"]))
+    scene.machine.wait_down()
+
+    assert scene.verdict(run_id) is None
+    scene.machine.boot()
+    verdict = scene.wait_verdict(run_id, "restored", 30)
+    assert (verdict["by"], verdict["reason"]) == ("boot", "the host was rebooted")
+    scene.wait_free()
+    assert scene.differences(but=("files",)) == []
