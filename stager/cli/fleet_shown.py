@@ -57,8 +57,9 @@ def jobs_table(rows: list[Row]) -> Table:
     table = Table("job", "wave", "host", "playbook", "state", "exit", "run", "says", box=None, pad_edge=False)
     for row in reversed(rows):
         told = row.told
-        state = row.state + (" (being cancelled)" if row.cancelled_by and row.state == "running" else "")
-        says = (told.message.splitlines() or [""])[0] if told else ""
+        going_on = row.cancelled_by and row.state in ("running", "waiting")
+        state = row.state + (" (being cancelled)" if going_on else "")
+        says = (row.says.splitlines() or [""])[0]
         code = str(told.exit_code) if told else ""
         table.add_row(row.job.job_id, str(row.job.wave), row.job.host, row.job.name, state, code, row.run_id, says)
     return table

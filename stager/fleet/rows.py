@@ -30,14 +30,20 @@ _STATES = {"ENQUEUED": "queued", "DELAYED": "queued", "PENDING": "running", "CAN
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One job as the queue knows it. ``told`` is there once it has ended."""
+    """One job as the queue knows it. ``waits`` says why its host is waited for; ``told`` is there once it has ended."""
 
     job: Job
     state: str
     worker: str
     run_id: str
     cancelled_by: str
+    waits: str
     told: Told | None
+
+    @property
+    def says(self) -> str:
+        """What a person should know of it."""
+        return self.told.message if self.told else self.waits
 
     def document(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -54,7 +60,7 @@ class Row:
             "submitted": self.job.submitted.isoformat(),
             "exit_code": told.exit_code if told else None,
             "ending": told.ending if told else None,
-            "message": told.message if told else "",
+            "message": self.says,
             "host_state": told.host_state if told else "",
         }
 
@@ -100,29 +106,28 @@ def row_of(status: WorkflowStatus) -> Row:
     return Row(
         job=job,
         state=state,
-        worker=status.executor_id or "",
+        worker=told.worker if told else str(attributes.get("worker", "")),
         run_id=told.run_id if told else str(attributes.get("run_id", "")),
         cancelled_by=str(attributes.get("cancelled_by", "")),
+        waits=str(attributes.get("waits", "")),
         told=told,
     )
 
 
 def is_stray(status: WorkflowStatus) -> bool:
     """Whether a workflow of a dead process is left undone: begun, or put back for a version that serves no more."""
-    if status.status == "CANCELLED":
-        return _between_versions(status)
-    return status.status == "PENDING" or (status.status == "ENQUEUED" and status.app_version not in (None, VERSION))
+    put_back = status.status == "ENQUEUED" and status.app_version not in (None, VERSION)
+    return status.status == "PENDING" or put_back or _between_versions(status)
 
 
 def _between_versions(status: WorkflowStatus) -> bool:
     """Whether a row reads as cancelled only because this version was about to begin it anew."""
-    wanted = (status.attributes or {}).get(TAKEN_OVER) == VERSION
+    wanted = status.status == "CANCELLED" and (status.attributes or {}).get(TAKEN_OVER) == VERSION
     return wanted and status.app_version != VERSION and status.name in LASTING
 
 
 def _state(status: WorkflowStatus, attributes: dict[str, Any]) -> str:
-    if status.status == "PENDING" and not attributes.get("run_id"):
-        return "waiting"  # for one of the workers' places
-    if status.status == "CANCELLED" and _between_versions(status):
-        return "waiting"
+    no_run = status.status == "PENDING" and (attributes.get("waits") or not attributes.get("run_id"))
+    if no_run or _between_versions(status):
+        return "waiting"  # for its host, or for one of the workers' places
     return _STATES.get(status.status, "failed")

@@ -57,8 +57,13 @@ def define(work: Work, queue: Queue, nights: Callable[[Document], Document]) -> 
         if before and before not in known:  # somebody was about to open it and did not live, or upgraded, since
             return Launch(run_id=before, process=SOMEBODY, at=started(before, work.clock.now())).document()
         launch = work.name()
-        patiently(lambda: queue.note(job_id, {"run_id": launch.run_id}), work.clock)
+        words = {"run_id": launch.run_id, "worker": work.process, "waits": ""}
+        patiently(lambda: queue.note(job_id, words), work.clock)
         return launch.document()
+
+    @DBOS.step(name="say why it waits")
+    def say_why(job_id: str, why: str) -> None:
+        patiently(lambda: queue.note(job_id, {"waits": why}), work.clock)
 
     @DBOS.step(name="carry it out")
     def carry(document: Document, launched: Document) -> Document:
@@ -90,6 +95,7 @@ def define(work: Work, queue: Queue, nights: Callable[[Document], Document]) -> 
             if pause is None:
                 break
             if pause:
+                say_why(job.job_id, tries[-1][1].message)
                 DBOS.sleep(pause)
         return tries[-1][1].document()
 

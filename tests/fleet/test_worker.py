@@ -33,8 +33,7 @@ def test_a_held_host_is_waited_for(desk: Desk, machine: Machine, fleet: Fleet) -
     desk.write(probes={"overlap": {"streams": 2, "max_tokens": 80}})
     fleet.stager("submit", str(desk.playbook), "--held-for", "5m")
     fleet.start()
-    until(lambda: fleet.jobs()[0]["state"] == "running", 60, fleet)
-    until(lambda: "held" in fleet.words(), 60, fleet)
+    until(lambda: staged["run_id"] in fleet.jobs()[0]["message"], 60, fleet)
 
     assert desk.stager("cleanup", staged["run_id"], "--json").code == 0
     (job,) = fleet.until_over()
