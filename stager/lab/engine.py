@@ -7,8 +7,8 @@ import asyncio
 from stager.lab.ask import Ask
 from stager.lab.gauges import Counters, Gauges, read_gauges
 from stager.lab.knobs import Knobs, Shape
-from stager.lab.model import babble
 from stager.lab.sequence import Phase, Sequence, visible_tokens
+from stager.lab.voice import Voice
 
 _BASE_MEMORY = 64 * 2**20
 _BYTES_PER_TOKEN = 65_536
@@ -32,8 +32,7 @@ class Engine:
         self._turn = 0
         self._work = asyncio.Event()
         self.stepped = asyncio.Condition()
-        self._last_text = ""
-        self._cancelled_text = ""
+        self._voice = Voice(shape, knobs)
 
     # Requests come and go.
 
@@ -57,7 +56,7 @@ class Engine:
             sequence.ghost = True
             return
         sequence.abandoned = True
-        self._cancelled_text = sequence.text or "".join(sequence.shown)
+        self._voice.left(sequence)
         if self.knobs.memory_kept_after_cancel:
             self.leaked_tokens += sequence.held
         for neighbour in self.active:
@@ -155,7 +154,9 @@ class Engine:
             if sequence.phase is Phase.READING:
                 budget -= sequence.read(budget)
                 if sequence.unread == 0:
-                    self._understand(sequence)
+                    self._voice.understand(sequence, self.active)
+                    if self.knobs.answers_empty:
+                        self._finish(sequence, "stop")
             elif sequence.phase is Phase.SPEAKING:
                 self._say(sequence)
 
@@ -171,38 +172,8 @@ class Engine:
         if round_over or not self.knobs.time_slicing_counts_rounds:
             self.counters.steps += 1
 
-    def _understand(self, sequence: Sequence) -> None:
-        text = "".join(sequence.shown)
-        if self.knobs.one_pool_evicts and (over := sum(s.held for s in self.active) - self.shape.context) > 0:
-            text = "".join(sequence.shown[min(over, len(sequence.shown)) :])
-        if self.knobs.crosstalk_after_cancel and self._cancelled_text:
-            text, self._cancelled_text = self._cancelled_text, ""
-        leaked = self._last_text if self.knobs.previous_prompt_leaks else ""
-        self._last_text = text
-        sequence.understand(leaked + text)
-        if self.knobs.tool_operands_swapped:
-            self._swap_replies(sequence)
-        if self.knobs.answers_empty:
-            self._finish(sequence, "stop")
-
-    def _swap_replies(self, sequence: Sequence) -> None:
-        for other in self.active:
-            if other is not sequence and other.reply and other.reply.call and not other.spoken:
-                other.reply, sequence.reply = sequence.reply, other.reply
-                return
-
     def _say(self, sequence: Sequence) -> None:
-        token = sequence.next_token()
-        if self.knobs.crosstalk and len(sequence.spoken) % 48 >= 32:
-            speaking = [s for s in self.active if s.phase is Phase.SPEAKING and s is not sequence]
-            token = speaking[0].next_token() if speaking else token
-        if self.knobs.cancel_corrupts_neighbour and sequence.salt:
-            token = babble(sequence.text + sequence.salt, len(sequence.spoken))
-        sequence.say(token)
-        if not (self.knobs.tokens_lost and len(sequence.spoken) % 4 == 0):
-            sequence.out.put_nowait(token)
-        if self.knobs.error_without_done and len(sequence.spoken) == 5:
-            sequence.end(None, error="the device fell over")
+        self._voice.say(sequence, self.active)
         if sequence.phase is Phase.OVER:
             self._finish(sequence, sequence.finish)
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from stager.client.ticks import ticks
 from stager.lab.knobs import Knobs, Shape
-from stager.lab.lies import LIES, Lie
+from stager.lab.lie import Lie
+from stager.lab.lies import LIES
 from stager.lab.process import LabProcess, lab_process
 from stager.models.evidence import PRECEDENCE, Verdict
 from stager.probes import calibration

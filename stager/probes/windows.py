@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from stager.client.completion import CompletionRequest, Cut, complete
-from stager.client.connection import connect
-from stager.client.record import Completion, Ended
+from stager.client.completion import CompletionRequest
+from stager.client.record import Completion
 from stager.models.base import Model
 from stager.probes.ask import configured_fields
 from stager.probes.base import ProbeResult
@@ -21,8 +18,9 @@ from stager.probes.counting import NoCount, Yardstick, take_measure
 from stager.probes.logbook import Logbook, sketch
 from stager.probes.longprompt import USAGE_TOLERANCE, Haystack, build, expected, question_request, usage_off
 from stager.probes.needles import Needle, pick_needles
-from stager.probes.requests import ask_once, limits_for
+from stager.probes.requests import ask_once
 from stager.probes.target import Target
+from stager.probes.windows_together import TOGETHER_TOKENS, Together, all_at_once, exact
 
 #: Share of each claimed window that is prompt; the rest is room to decode while the others are still read.
 WINDOW_SHARE = 0.85
@@ -30,8 +28,6 @@ WINDOW_SHARE = 0.85
 DEPTH = 0.02
 #: All N prompts, read one after the other, may take so much longer than N single ones before it counts as waiting.
 QUEUE_FACTOR = 1.5
-#: Tokens each stream goes on for once the last one has begun.
-TOGETHER_TOKENS = 8
 TIMEOUT_S = 600.0
 
 
@@ -41,30 +37,6 @@ class WindowsParameters(Model):
     streams: Annotated[int, Field(ge=2, le=256)] | None = None
     prompt_tokens: Annotated[int, Field(ge=200)] | None = None
     timeout: Annotated[float, Field(gt=0)] = TIMEOUT_S
-
-
-@dataclass(slots=True)
-class _Together:
-    """Which streams have begun, and the moment all of them have; then, or when one has ended, all are let go."""
-
-    wanted: int
-    begun: set[int] = field(default_factory=set)
-    all_begun: asyncio.Event = field(default_factory=asyncio.Event)
-    deltas_then: dict[int, int] = field(default_factory=dict)
-    deltas: dict[int, int] = field(default_factory=dict)
-    let_go: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def spoke(self, stream: int, deltas: int) -> None:
-        """Note a stream's progress."""
-        self.begun.add(stream)
-        self.deltas[stream] = deltas
-        if len(self.begun) == self.wanted and not self.all_begun.is_set():
-            self.all_begun.set()
-            self.deltas_then = dict(self.deltas)
-        if self.all_begun.is_set() and all(
-            self.deltas[s] - then >= TOGETHER_TOKENS for s, then in self.deltas_then.items()
-        ):
-            self.let_go.set()
 
 
 class WindowsProbe:
@@ -139,8 +111,8 @@ async def _experiment(
         return
     hays = [build(rng, yardstick, tokens, pick_needles(rng, [DEPTH])) for _ in range(streams)]
     wanted = [await expected(target, yardstick, hay, hay.needles[0].question, parameters.timeout) for hay in hays]
-    together = _Together(streams)
-    completions = await _all_at_once(target, parameters, hays, min(room, 2 * needed), together)
+    together = Together(streams)
+    completions = await all_at_once(target, parameters.timeout, hays, min(room, 2 * needed), together)
     _judge(book, hays, completions, together)
     _judge_sizes(book, completions, wanted, yardstick)
 
@@ -150,7 +122,7 @@ async def _control(
 ) -> tuple[float, float] | None:
     """Ask one such prompt alone: seconds to its first token and seconds a token; None where that fails."""
     request = question_request(target, hay, needle.question, 32, fresh=True)
-    request = CompletionRequest(request.path, {**request.body, **_exact(target, 32)}, keep_raw=False)
+    request = CompletionRequest(request.path, {**request.body, **exact(target, 32)}, keep_raw=False)
     completion = await ask_once(target, request, parameters.timeout)
     book.raw["alone"] = sketch(completion)
     if not book.usable(completion, "one prompt alone") or completion.ttft is None:
@@ -162,27 +134,7 @@ async def _control(
     return completion.ttft, max(1e-4, (last - first) / 1e9 / max(1, len(completion.deltas) - 1))
 
 
-def _exact(target: Target, max_tokens: int) -> dict[str, Any]:
-    return {k: max_tokens if v == "max_tokens" else v for k, v in target.engine.exact_length.items()}
-
-
-async def _all_at_once(
-    target: Target, parameters: WindowsParameters, hays: list[Haystack], max_tokens: int, together: _Together
-) -> list[Completion]:
-    async def one(stream: int, hay: Haystack) -> Completion:
-        request = question_request(target, hay, hay.needles[0].question, max_tokens, fresh=True)
-        body = {**request.body, **_exact(target, max_tokens)}
-        async with connect(target.base_url, limits_for(max_tokens, parameters.timeout)) as connection:
-            cut = CompletionRequest(request.path, body, cut=Cut(on=together.let_go), keep_raw=False)
-            completion = await complete(connection, cut, lambda deltas: together.spoke(stream, deltas))
-        if completion.ended is not Ended.CUT:
-            together.let_go.set()  # one has ended by itself: whoever has not begun by now had to wait for it
-        return completion
-
-    return list(await asyncio.gather(*(one(stream, hay) for stream, hay in enumerate(hays))))
-
-
-def _judge(book: Logbook, hays: list[Haystack], completions: list[Completion], together: _Together) -> None:
+def _judge(book: Logbook, hays: list[Haystack], completions: list[Completion], together: Together) -> None:
     begun = len(together.begun)
     book.measure("streams", together.wanted, "count")
     book.measure("windows_side_by_side", begun, "count")

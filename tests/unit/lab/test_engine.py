@@ -108,9 +108,10 @@ def test_a_ghost_goes_on() -> None:
         sequence = engine.submit(_ask("long", 1000))
         await asyncio.sleep(0.02)
         engine.disconnected(sequence)
-        await asyncio.sleep(0.05)
-        return engine.gauges().processing, len(sequence.spoken)
+        then = len(sequence.spoken)
+        async with asyncio.timeout(10):
+            while len(sequence.spoken) < then + 10:
+                await asyncio.sleep(0.005)
+        return engine.gauges().processing
 
-    processing, spoken = _with_engine(body, Knobs(ghost_in_decode=True))
-    assert processing == 1
-    assert spoken > 20
+    assert _with_engine(body, Knobs(ghost_in_decode=True)) == 1

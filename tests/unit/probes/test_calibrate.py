@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from stager.lab.knobs import Knobs
-from stager.lab.lies import LIES, Lie
+from stager.lab.lie import Lie
+from stager.lab.lies import LIES
 from stager.models.evidence import Finding, Termination, Verdict
 from stager.probes.base import ProbeResult
 from stager.probes.calibrate import Calibrated, Trial, calibrate, caught, gravest
