@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from stager.cli.command import Group, command
-from stager.cli.evidence_pull import pull
+from stager.cli.command import command
+from stager.cli.group import Group
 from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.cli.writing import write_file
@@ -23,7 +23,16 @@ from stager.reports.evidence_text import exhibit_list, exhibit_text, trouble_lin
 from stager.reports.evidence_text import verified_text as verified
 
 
-@click.group(cls=Group)
+@click.group(
+    cls=Group,
+    elsewhere={
+        "list": "stager.cli.evidence:list_",
+        "show": "stager.cli.evidence:show",
+        "verify": "stager.cli.evidence:verify",
+        "export": "stager.cli.evidence:export",
+        "pull": "stager.cli.evidence_pull:pull",
+    },
+)
 def evidence() -> None:
     """List, show, check and sign the evidence kept here."""
 
@@ -119,10 +128,6 @@ def export(output: Output, run: str, key: Path, folder: Path | None) -> None:
     for path in made:
         output.say(str(path))
     output.emit({"files": [str(path) for path in made]})
-
-
-for _command in (list_, show, verify, export, pull):
-    evidence.add_command(_command)
 
 
 def _search(build: str, run_id: str, probe: str) -> tuple[list[Exhibit], list[Unreadable]]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import importlib.util
 import signal
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
-from pathlib import Path
 
 import click
 
 import stager
+from stager.cli.group import Group
 from stager.cli.next_step import next_step
 from stager.cli.output import Output, Said, flush
 from stager.cli.signals import stopping
@@ -49,52 +47,22 @@ COMMANDS: dict[str, str] = {
 }
 
 
-class Lazy(click.Group):
-    """The group of all commands. Its help reads their first sentences without importing them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the table's order, which is the order of a night's work."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, attribute = COMMANDS[cmd_name].partition(":")
-        found = getattr(importlib.import_module(module), attribute)
-        assert isinstance(found, click.Command)
-        return found
+class Commands(Group):
+    """The group of all commands, in the order of a night's work."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or name the nearest one there is."""
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            near = get_close_matches(args[0], COMMANDS, n=1)
+        if args and not args[0].startswith("-") and args[0] not in self.elsewhere:
+            near = get_close_matches(args[0], self.elsewhere, n=1)
             raise click.UsageError(
                 f"No such command '{args[0]}'." + (f" Did you mean '{near[0]}'?" if near else ""), ctx
             )
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands with their first sentences."""
-        if COMMANDS:
-            with formatter.section("Commands"):
-                formatter.write_dl([(name, summary(target)) for name, target in COMMANDS.items()])
 
-
-def summary(target: str) -> str:
-    """Return the first line of a command's docstring, read from its source."""
-    module, _, attribute = target.partition(":")
-    found = importlib.util.find_spec(module)
-    source = Path(found.origin).read_text(encoding="utf-8") if found and found.origin else ""
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef) and node.name == attribute:
-            return (ast.get_docstring(node) or "").partition("\n")[0]
-    return ""
-
-
-@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, elsewhere=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(stager.__version__, "-V", "--version", prog_name="stager", message="%(prog)s %(version)s")
 def group() -> None:
     """Stage a candidate LLM engine beside production, count what happens, put production back."""

@@ -6,7 +6,7 @@ from rich import box
 from rich.table import Table
 
 from stager.cli.output import Output
-from stager.reports.figures import visible
+from stager.reports.visible import visible
 from stager.run.foresight import Foresight
 
 

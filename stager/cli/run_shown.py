@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stager.cli.ending import show_cleanup
 from stager.cli.next_step import next_step
@@ -16,7 +16,9 @@ from stager.reports.headlines import HEADLINES
 from stager.reports.side import Comparison, production_beside_candidate
 from stager.reports.side_text import side_text
 from stager.reports.table import evidence_table
-from stager.run.whole import Outcome
+
+if TYPE_CHECKING:  # what only reads a record need not load what carries a run out
+    from stager.run.whole import Outcome
 
 
 def show_evidence(output: Output, record: RunRecord) -> None:

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from stager.models.claimed import AttachedAudit, SourceClaim
-from stager.reports.figures import visible
+from stager.reports.visible import visible
 
 #: The name under which such claims stand everywhere.
 HEADING = "configured (claimed by source)"

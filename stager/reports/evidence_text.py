@@ -17,8 +17,9 @@ from stager.models.context_facts import ContextFacts
 from stager.models.exhibit import Exhibit, Unreadable
 from stager.models.words import ago, short
 from stager.reports.claimed_text import claimed_text
-from stager.reports.figures import size, visible
+from stager.reports.figures import size
 from stager.reports.table import block, verdict_text
+from stager.reports.visible import visible
 
 
 def exhibit_list(exhibits: Sequence[Exhibit], now: datetime) -> RenderableType:

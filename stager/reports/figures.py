@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
-from rich.text import Text
-
 from stager.models.evidence import Evidence, Finding, Measurement
 
 #: Units that say nothing a reader does not see from the measurement's name.
 _SILENT = {"count", "bool", "text", "word", "ratio", "requests", "tokens/step"}
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-def visible(text: str, style: str = "") -> Text:
-    """Return words that may be a server's for a terminal: no markup, and control characters shown, not obeyed."""
-    return Text(_CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text), style=style)
 
 
 def figure(measurement: Measurement, name: str = "") -> str:

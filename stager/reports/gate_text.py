@@ -9,7 +9,7 @@ from rich.text import Text
 
 from stager.models.answer import GateAnswer
 from stager.models.words import ago, short
-from stager.reports.figures import visible
+from stager.reports.visible import visible
 
 
 def gate_text(answer: GateAnswer) -> RenderableType:

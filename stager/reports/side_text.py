@@ -8,8 +8,8 @@ from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from stager.reports.figures import visible
 from stager.reports.side import Comparison
+from stager.reports.visible import visible
 
 
 def side_text(comparison: Comparison) -> RenderableType:

@@ -11,8 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from stager.models.evidence import Evidence, Verdict
-from stager.reports.figures import claim_name, ended_because, figure, label, visible
+from stager.reports.figures import claim_name, ended_because, figure, label
 from stager.reports.headlines import headlines
+from stager.reports.visible import visible
 
 #: Below this many columns the table's cells would be towers of single words; blocks are read better.
 WIDE = 120

@@ -28,7 +28,7 @@ RUN = (
 
 @pytest.fixture(autouse=True)
 def _table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame, "COMMANDS", TABLE)
+    monkeypatch.setattr(frame.group, "elsewhere", TABLE)
 
 
 class Said:
