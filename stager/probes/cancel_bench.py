@@ -57,6 +57,7 @@ class Bench:
     device_unseen: str = "this client has no way to read it"
     ttft: float = 0.0
     token_s: float = 0.0
+    wide_token_s: float = 0.0
     prefill_s: float = 0.0
     wide_ttft: float = 0.0
     beside_ttft: float = 0.0
@@ -97,8 +98,11 @@ class Bench:
         return self.victim_tokens * self.token_s >= 1.5 * self.deadline(reading=True)
 
     def neighbour(self, outlasting: float = 0.0) -> CompletionRequest:
-        """The stream that must not notice anything; it goes on for so many seconds at least, if there is room."""
-        wanted = max(NEIGHBOUR_TOKENS, math.ceil(1.5 * outlasting / max(self.token_s, 1e-4)))
+        """The stream that must not notice anything.
+
+        With every slot busy it goes on for more than ``outlasting`` seconds, if there is room.
+        """
+        wanted = max(NEIGHBOUR_TOKENS, math.ceil(1.5 * outlasting / max(self.wide_token_s, 1e-4)))
         tokens = min(wanted, (self.target.claims.context or _UNKNOWN_WINDOW) // 2)
         return generation_request(self.target, canary_prompt(self.canary), max_tokens=tokens)
 
@@ -107,8 +111,8 @@ class Bench:
         return generation_request(self.target, self._text(prompt_tokens), max_tokens=self.victim_tokens, cut=cut)
 
     def short(self, seconds: float = 0.0) -> CompletionRequest:
-        """A request that shows how soon a first token comes, and holds its slot for at least so many seconds."""
-        tokens = min(512, max(_SHORT_TOKENS, math.ceil(seconds / max(self.token_s, 1e-4))))
+        """A request that shows how soon a first token comes; with every slot busy it holds its own for so long."""
+        tokens = min(512, max(_SHORT_TOKENS, math.ceil(seconds / max(self.wide_token_s, 1e-4))))
         return generation_request(self.target, self._text(0), max_tokens=tokens)
 
     def _text(self, tokens: int) -> str:
@@ -136,6 +140,8 @@ async def take_bench(target: Target, timeout_s: float, grace: float, prompt_toke
         target.base_url, [bench.short() for _ in range(bench.width)], target.engine.warm, limits_for(64, timeout_s)
     )
     bench.wide_ttft = max(_whole(c).ttft or 0.0 for c in wide.completions)
+    # No batch is slower than one stream after the other: what reads slower was a hiccup, and would ask for too little.
+    bench.wide_token_s = min(*(_token_seconds(c) for c in wide.completions), bench.width * bench.token_s)
     texts = []
     for tokens in (prompt_tokens, 0):
         beside = CompletionRequest(*_path_body(bench.victim(None, tokens), NEIGHBOUR_TOKENS // 2), keep_raw=False)

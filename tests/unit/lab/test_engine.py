@@ -109,9 +109,8 @@ def test_a_ghost_goes_on() -> None:
         await asyncio.sleep(0.02)
         engine.disconnected(sequence)
         then = len(sequence.spoken)
-        async with asyncio.timeout(10):
-            while len(sequence.spoken) < then + 10:
-                await asyncio.sleep(0.005)
+        async with asyncio.timeout(10), engine.stepped:
+            await engine.stepped.wait_for(lambda: len(sequence.spoken) >= then + 10)
         return engine.gauges().processing
 
     assert _with_engine(body, Knobs(ghost_in_decode=True)) == 1
