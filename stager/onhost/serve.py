@@ -114,19 +114,23 @@ class Server:
                     self.requests.put(message)
         except (OSError, protocol.ProtocolError):
             pass  # a broken channel is an ended channel
-        self.gone.set()
-        self.requests.put(None)
+        finally:  # whatever it was: a channel that nobody reads must not look like one that has nothing to say
+            self.gone.set()
+            self.requests.put(None)
 
     def live(self) -> None:
         """A message came: renew the lease, if the run is still this controller's."""
         self.heard = time.monotonic()
-        if self.run is not None and fence.read(self.run.fence_path) == self.number:
-            with contextlib.suppress(OSError):  # read-only by now: the lease runs out and the guard restores
+        with contextlib.suppress(OSError):  # read-only by now: the lease runs out and the guard restores
+            if self.run is not None and fence.read(self.run.fence_path) == self.number:
                 lease.touch(self.run)
 
     def lost(self) -> Optional[Fault]:
-        """Why this channel's run is its controller's no more; None while it is, and where there is none."""
-        return ended.word(self.run, self.number) if self.run is not None else None
+        """Why this channel's run is its controller's no more; None while it is, and where nothing can be read of it."""
+        try:
+            return ended.word(self.run, self.number) if self.run is not None else None
+        except OSError:
+            return None
 
     def pong(self, asked: Any) -> None:
         """Answer that we live; or, where the run is lost, with that."""

@@ -57,3 +57,16 @@ def test_a_folder_that_is_not_ours(scene: Scene) -> None:
     said = scene.stager("stage", str(scene.desk.playbook))
     assert said.code == 4, said.err
     assert scene.differences() == []
+
+
+def test_a_guard_that_cannot_arm(scene: Scene) -> None:
+    """It takes the host and can be granted no fence: 4, nothing stopped; once that is mended the host is free."""
+    fence = "/var/lib/stager/fence"
+    scene.machine.sh("mv", fence, fence + ".away")
+    scene.machine.sh("mkdir", fence)
+    refused(scene, "Is a directory")
+    scene.machine.sh("rmdir", fence)
+    scene.machine.sh("mv", fence + ".away", fence)
+
+    assert scene.stager("cleanup", scene.stage()).code == 0
+    assert scene.differences() == []
