@@ -60,7 +60,8 @@ class Queue:
         try:
             for blocker in queue._blockers:
                 await blocker.speaks(bench.timeout)
-            queue._neighbour = start(bench, bench.neighbour(outlasting=bench.deadline(reading=False)))
+            # So many seconds to be seen waiting in, and as many again to be gone in.
+            queue._neighbour = start(bench, bench.neighbour(outlasting=2 * bench.deadline(reading=False)))
             yield queue
         finally:
             if queue._neighbour is not None:
@@ -73,16 +74,20 @@ class Queue:
         await asyncio.gather(*(blocker.task for blocker in self._blockers), return_exceptions=True)
 
     async def shows_it(self) -> bool:
-        """Wait until the gauge shows a request waiting; where there is none, as long as one may be on its way."""
+        """Wait until the gauge shows a request waiting, at most a deadline: some gauges answer between steps only.
+
+        Where there is no gauge, wait as long as a request may be on its way.
+        """
         waiting = self.bench.waiting
         if waiting is None:
             await asyncio.sleep(ON_ITS_WAY_S)
             return True
-        end = ticks() + round(2 * ON_ITS_WAY_S * 1e9)
-        async with connect(self.bench.target.base_url, limits_for(0, ON_ITS_WAY_S + 1)) as connection:
+        patience = self.bench.deadline(reading=False)
+        end = ticks() + round(patience * 1e9)
+        async with connect(self.bench.target.base_url, limits_for(0, patience + 1)) as connection:
             while ticks() < end:
                 try:
-                    if await ask(connection, waiting, within=ON_ITS_WAY_S) >= 1:
+                    if await ask(connection, waiting, within=patience) >= 1:
                         return True
                 except NO_ANSWER:
                     pass  # a gauge that does not answer now may answer in a moment; the end is bounded
