@@ -175,6 +175,9 @@ class Queue:
         line. A run is not begun anew: its job has another.
         """
         with answering(self._database):
+            (now,) = self._client.list_workflows(workflow_ids=[one.workflow_id], load_input=False, load_output=False)
+            if now.app_version == VERSION:
+                return  # another worker was first
             self._client.update_workflow_attributes(one.workflow_id, {TAKEN_OVER: VERSION}, merge=True)
             self._client.cancel_workflow(one.workflow_id)
             if one.name in LASTING:

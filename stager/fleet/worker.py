@@ -15,7 +15,7 @@ from stager.fleet.identity import Identity, only_one
 from stager.fleet.launches import CARRY, Launches
 from stager.fleet.queue import Queue, open_queue
 from stager.fleet.roster import BEAT_EVERY, DEAD_AFTER, Entry
-from stager.fleet.rows import JOB, ROLLOUT, VERSION
+from stager.fleet.rows import ROLLOUT, VERSION
 from stager.fleet.settle import Settling
 from stager.fleet.work import Work
 from stager.host.starts import SHARED
@@ -121,8 +121,7 @@ class Worker:
             if not left:
                 queue.roster.strike(entry.process)
                 continue
-            jobs = sum(one.name == JOB for one in left)
-            self.say(f"worker {entry.process} is gone; {jobs} of its jobs are taken over and settled")
+            self.say(f"worker {entry.process} is gone; what it had begun is taken over and settled")
             if any(one.app_version == VERSION for one in left):
                 DBOS._recover_pending_workflows([entry.process])  # matches only rows of that dead process
             for one in sorted(left, key=lambda one: one.name == ROLLOUT):  # a rollout asks for its jobs

@@ -3,7 +3,7 @@
 A job's workflow holds its host's lane, and each of its runs is a workflow of its own, which holds one of the workers'
 places: a job that waits for a held host has no run and takes no place. A run is two steps: name it, carry it out. The
 name is in the database before the run is opened on the host, so whoever takes the job over can ask the host about that
-run. Restore is no step: the host does it. Every workflow may be begun anew from nothing (see `takeover`).
+run. Restore is no step: the host does it. Every workflow may be begun anew from nothing (see `Queue.begin_anew`).
 """
 
 from __future__ import annotations
@@ -53,10 +53,9 @@ def define(work: Work, queue: Queue, nights: Callable[[Document], Document]) -> 
 
     @DBOS.step(name="name a run")
     def name(job_id: str, known: list[str]) -> Document:
-        before = patiently(lambda: queue.run_of(job_id), work.clock)
-        if before and before not in known:  # somebody was about to open it and did not live, or upgraded, since
-            return Launch(run_id=before, process=SOMEBODY, at=started(before, work.clock.now())).document()
-        launch = work.name()
+        launch, before = work.name(), patiently(lambda: queue.run_of(job_id), work.clock)
+        if before and before not in known:  # somebody was about to open it, and did not live or was upgraded since
+            launch = Launch(run_id=before, process=SOMEBODY, at=started(before, launch.at))
         words = {"run_id": launch.run_id, "worker": work.process, "waits": ""}
         patiently(lambda: queue.note(job_id, words), work.clock)
         return launch.document()
