@@ -64,16 +64,17 @@ class Queue:
             self._client.register_queue(ROLLOUTS, polling_interval_sec=polling)
 
     def submit(self, rollout: Rollout) -> None:
-        """Queue jobs in order, each in its host's lane; one that is queued already stays as it is.
+        """Queue jobs in order, each in its host's lane, all or none; one that is queued already stays as it is.
 
         Where they come in several waves a worker queues each when the one before has ended.
         """
         with answering(self._database):
             if len(rollout.waves) > 1:
                 self._client.enqueue(waves_options(rollout), rollout.document())
-            else:
+                return
+            with self.roster.writing() as transaction:  # one by one each would wait for the workers' own writing
                 for job in rollout.waves[0]:
-                    self._client.enqueue(options(job), job.document())
+                    self._client.enqueue_in_transaction(transaction, options(job), job.document())
 
     def known(self, batch: str) -> bool:
         """Whether a submission of that name was made."""

@@ -6,15 +6,18 @@ can then be taken over without touching what its successor has begun since.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from stager.fleet.database import Database, answering
 
 #: A worker renews its row so often; one that has not for so long is dead (seconds).
 BEAT_EVERY = 2.0
 DEAD_AFTER = 30.0
+#: How long a writer of the queue's file waits for others: they write often and briefly (seconds).
+FILE_PATIENCE = 30
 _TABLE = "stager_fleet_workers"
 
 
@@ -42,7 +45,7 @@ class Roster:
         self._sa: Any = sa
         self._database = database
         address = sa.make_url(database.url)
-        arguments: dict[str, Any] = {"timeout": patience}
+        arguments: dict[str, Any] = {"timeout": FILE_PATIENCE}
         if not database.local:
             address = address.set(drivername="postgresql+psycopg")
             arguments = {"connect_timeout": patience, "application_name": "stager_fleet"}
@@ -55,6 +58,10 @@ class Roster:
             sa.Column("slots", sa.Integer, nullable=False),
             sa.Column("seen", sa.DateTime(timezone=True), nullable=False),
         )
+
+    def writing(self) -> AbstractContextManager[Any]:
+        """Return one transaction on the queue's database: all of it is written, or nothing."""
+        return cast("AbstractContextManager[Any]", self._engine.begin())
 
     def make(self) -> None:
         """Make the table if need be.
