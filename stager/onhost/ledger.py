@@ -26,6 +26,7 @@ class Ledger:
         self.run = run
         self.journal: Journal = run.journal(fearless)
         self.number = number
+        self.userspace = ""
 
     def refresh(self) -> "Ledger":
         """Read what came since."""
@@ -109,13 +110,15 @@ class Ledger:
     def same_boot(self, record: Optional[Record] = None) -> bool:
         """Whether a record (by default the first one) was written since this host last booted, soft reboots included.
 
-        A controller's changes are all of one userspace: nothing of it outlives that. An answer that does not come
-        counts as no reboot; the kernel's boot id needs none.
+        A controller's changes are all of one userspace: nothing of it outlives that, as this process does not outlive
+        ours. An answer that does not come counts as no reboot; the kernel's boot id needs none.
         """
-        then, now = self.opened.get("userspace"), ""
-        if (record or self.opened)["boot_id"] == clocks.boot_id() and then:
-            now = booted.userspace()
-        return bool((record or self.opened)["boot_id"] == clocks.boot_id() and (not now or now == then))
+        if (record or self.opened)["boot_id"] != clocks.boot_id():
+            return False
+        then = self.opened.get("userspace")
+        if then and not self.userspace:
+            self.userspace = booted.userspace()
+        return not then or self.userspace in ("", then)
 
 
 @contextlib.contextmanager
