@@ -81,8 +81,8 @@ LLAMACPP = Engine(
         "/health is a constant once the model is loaded: it proves the HTTP thread only",
         "a scrape of /metrics resets the rate buckets, not the counters",
         "a disconnect is polled every second and takes effect after the current llama_decode",
-        "that poll comes due only after a second without a token of anybody's (server-queue.cpp, recv_with_timeout): "
-        "behind busy slots a queued request whose client left waits on, and is given a slot",
+        "that poll comes due only after a second without anybody's token (server-queue.cpp, recv_with_timeout)",
+        "behind busy slots a queued request whose client left waits on and is given a slot (measured)",
         "an X-Conversation-Id header makes a request survive its client on purpose: never send it",
         "n_busy_slots_per_decode over-counts: it adds every processing slot per decode, in the batch or not",
     ),
