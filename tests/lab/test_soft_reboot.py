@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tests.lab.rig.machine import Machine
 from tests.lab.rig.nspawn import until
 from tests.lab.rig.production import Service, lay
 from tests.lab.scene import Scene
+from tests.lab.test_without_root import lay_plain
 
 
 def soft_reboots(machine: Machine) -> str:
@@ -55,3 +57,20 @@ def test_the_host_is_free_for_the_next_run(tmp_path: Path, new_machine: Machine)
 
     assert said.code == 0, said.err
     assert scene.differences() == []
+
+
+def test_without_root_a_person_ends_it(tmp_path: Path, new_machine: Machine) -> None:
+    """cron's @reboot does not fire after a soft reboot: the run stays open until `stager cleanup`, which restores."""
+    scene = lay_plain(tmp_path, new_machine)
+    run_id = scene.stage("60s")
+    soft_reboot(new_machine)
+    time.sleep(5)  # cron has been up for longer by now than its @reboot jobs take
+    assert scene.verdict(run_id) is None
+    assert scene.open_runs() == [run_id]
+
+    said = scene.stager("cleanup", run_id)
+
+    assert said.code == 0, said.err
+    assert scene.healthy()
+    scene.wait_free()
+    assert scene.differences(patience=10) == []

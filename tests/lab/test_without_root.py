@@ -50,6 +50,11 @@ class Plain(Scene):
 
 @pytest.fixture
 def scene(tmp_path: Path, machine: Machine) -> Plain:
+    """On the usual host."""
+    return lay_plain(tmp_path, machine)
+
+
+def lay_plain(tmp_path: Path, machine: Machine) -> Plain:
     """Production that only this user's own commands know of."""
     machine.copy(SERVER, f"{HOME}/tinyprod.py")
     machine.write(f"{HOME}/control", CONTROL, 0o755)
