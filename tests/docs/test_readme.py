@@ -13,9 +13,10 @@ from pathlib import Path
 import click
 import pytest
 
-from stager.cli.command import Command, Group
+from stager.cli.command import Command
 from stager.cli.exits import MEANINGS
-from stager.cli.main import COMMANDS, group, summary
+from stager.cli.group import summary
+from stager.cli.main import COMMANDS, group
 from stager.errors import GRAVITY, InvalidFile
 from stager.models.playbook import Playbook
 from stager.models.source import read
@@ -63,7 +64,10 @@ def found(name: str) -> click.Command:
 def leaves(command: click.Command) -> list[click.Command]:
     """Return a command, or the commands under a word."""
     if isinstance(command, click.Group):
-        return [leaf for inner in command.commands.values() for leaf in leaves(inner)]
+        context = click.Context(command)
+        inner = [command.get_command(context, name) for name in command.list_commands(context)]
+        assert inner, f"{command.name} has no commands"
+        return [leaf for one in inner if one for leaf in leaves(one)]
     return [command]
 
 
@@ -98,8 +102,10 @@ def test_every_option_the_readme_types_exists() -> None:
     for words in command_lines():
         command: click.Command = found(words[0])
         rest = words[1:]
-        while isinstance(command, Group | click.Group):
-            command = command.commands[rest.pop(0)]
+        while isinstance(command, click.Group):
+            inner = command.get_command(click.Context(command), rest.pop(0))
+            assert inner, f"there is no stager {' '.join(words)}"
+            command = inner
         known = {word for param in command.params for word in (*param.opts, *param.secondary_opts)}
         wrong = [word for word in rest if word.startswith("-") and word.partition("=")[0] not in known | {"--help"}]
         assert not wrong, f"stager {' '.join(words)}: {wrong}"
