@@ -19,7 +19,7 @@ from stager.probes.base import ProbeResult
 from stager.probes.cancel_bench import OUTLASTS, STEP_TOKENS, Bench, NoBench, take_bench
 from stager.probes.cancel_cells import Phase
 from stager.probes.cancel_phase import DEVICE_SLACK, rested, run_phase
-from stager.probes.cancel_watch import STEADY_READINGS, TTFT_FACTOR, TTFT_SLACK_S
+from stager.probes.cancel_watch import SLOWER, STEADY_READINGS, TTFT_FACTOR, TTFT_SLACK_S
 from stager.probes.logbook import Logbook
 from stager.probes.target import Target
 
@@ -57,6 +57,7 @@ class CancelProbe:
     thresholds: Mapping[str, Any] = {
         "ttft_factor": TTFT_FACTOR,
         "ttft_slack_s": TTFT_SLACK_S,
+        "slower": SLOWER,
         "steady_readings": STEADY_READINGS,
         "outlasts": OUTLASTS,
         "step_tokens": STEP_TOKENS,

@@ -97,6 +97,10 @@ class Bench:
         """Whether a job of ``victim_tokens`` really lives on after the deadline."""
         return self.victim_tokens * self.token_s >= 1.5 * self.deadline(reading=True)
 
+    def ghost_until_ns(self, left_ns: int) -> int:
+        """Until when a job whose client left then would be there at least, were it not ended."""
+        return left_ns + round(self.victim_tokens * self.token_s * 1e9)
+
     def neighbour(self, outlasting: float = 0.0) -> CompletionRequest:
         """The stream that must not notice anything.
 
@@ -135,13 +139,13 @@ async def take_bench(target: Target, timeout_s: float, grace: float, prompt_toke
     await _look_at_device(bench)
     shorts = [_whole(await ask_once(target, bench.short(), timeout_s)) for _ in range(3)]
     bench.ttft = median(c.ttft or 0.0 for c in shorts)
-    bench.token_s = min(_token_seconds(c) for c in shorts)
+    bench.token_s = min(token_seconds(c) for c in shorts)
     wide = await run_load(
         target.base_url, [bench.short() for _ in range(bench.width)], target.engine.warm, limits_for(64, timeout_s)
     )
     bench.wide_ttft = max(_whole(c).ttft or 0.0 for c in wide.completions)
     # No batch is slower than one stream after the other: what reads slower was a hiccup, and would ask for too little.
-    bench.wide_token_s = min(*(_token_seconds(c) for c in wide.completions), bench.width * bench.token_s)
+    bench.wide_token_s = min(*(token_seconds(c) for c in wide.completions), bench.width * bench.token_s)
     texts = []
     for tokens in (prompt_tokens, 0):
         beside = CompletionRequest(*_path_body(bench.victim(None, tokens), NEIGHBOUR_TOKENS // 2), keep_raw=False)
@@ -175,6 +179,7 @@ def _whole(completion: Completion) -> Completion:
     return completion
 
 
-def _token_seconds(completion: Completion) -> float:
+def token_seconds(completion: Completion) -> float:
+    """Seconds a token, from the first to the last one."""
     times = [delta.at_ns for delta in completion.deltas]
     return (times[-1] - times[0]) / 1e9 / (len(times) - 1) if len(times) > 1 else 0.05

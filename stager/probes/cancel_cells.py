@@ -47,6 +47,7 @@ class Cell:
     next_ttft_s: float | None = None
     half_closed: str = ""
     left_ns: int | None = None
+    ghost_until_ns: int = 0
     out_of_queue_s: float | None = None
     out_once_free_s: float | None = None
     samples: int = 0
@@ -69,9 +70,9 @@ async def run_cell(bench: Bench, phase: Phase, way: How, book: Logbook) -> Cell:
         await _leave_slot(bench, cell, book)
     for gauge in bench.gauges:
         await _gauge_back(bench, cell, gauge, ticks(), lambda: 0)
-    cell.next_ttft_s, why = await next_token(bench)
-    if why:
-        cell.refuted.append(why)
+    soon = await next_token(bench, cell.ghost_until_ns)
+    cell.next_ttft_s = soon.ttft
+    soon.note(cell.refuted.append, cell.doubted.append)
     return cell
 
 
@@ -89,6 +90,7 @@ async def _leave_slot(bench: Bench, cell: Cell, book: Logbook) -> None:
             )
             victim = await start(bench, bench.victim(cut, bench.prompt_tokens if reading else 0)).task
             left_ns = ticks()
+            cell.ghost_until_ns = bench.ghost_until_ns(left_ns)
             _note_victim(cell, victim, cut, book)
             if bench.active:
                 await _gauge_back(bench, cell, bench.active, left_ns, lambda: not neighbour.task.done())
@@ -114,6 +116,7 @@ async def _leave_queue(bench: Bench, cell: Cell, book: Logbook) -> None:
             cell.refuted += found.refuted
             cell.doubted += found.doubted
             await queue.free()
+            cell.ghost_until_ns = bench.ghost_until_ns(ticks())  # it would begin only now
             if bench.active:
                 await _gauge_back(bench, cell, bench.active, ticks(), lambda: not queue.neighbour.task.done())
         await _judge_neighbour(bench, cell, queue.neighbour)
@@ -166,6 +169,7 @@ async def race(bench: Bench, rng: random.Random, ways: list[How], book: Logbook)
     cuts = [leaving(rng.choice(ways), bench, after_deltas=rng.randint(1, _RACE_DELTAS)) for _ in range(bench.width)]
     victims = await asyncio.gather(*(start(bench, bench.victim(cut)).task for cut in cuts))
     left_ns = ticks()
+    cell.ghost_until_ns = bench.ghost_until_ns(left_ns)
     for victim in victims:
         book.ended(victim)
     for gauge in bench.gauges:

@@ -34,13 +34,13 @@ async def run_phase(bench: Bench, phase: Phase, ways: list[How], races: int, boo
         if book.refuted:
             break
     if phase is Phase.DECODE and races and not book.refuted:
-        await _width(bench, book)  # a race behind ghosts would only wait for them
+        await _width(bench, cells, book)  # a race behind ghosts would only wait for them
         if not book.refuted:
             cells += await _races(bench, races, ways, book)
     if not book.refuted:
         await _device(bench, book)
     if "slots_still_held" not in book.raw and all(cell.next_ttft_s is not None or cell.race for cell in cells):
-        await _width(bench, book)  # tells a gauge that lies from a job that lives
+        await _width(bench, cells, book)  # tells a gauge that lies from a job that lives
     book.measure("gauge_samples", sum(cell.samples for cell in cells), "count")
 
 
@@ -50,7 +50,7 @@ async def rested(bench: Bench) -> str:
         back = await watch(bench, gauge, ticks(), bench.deadline(reading=True), lambda: 0)
         if back.seconds is None:
             return f"{gauge.where} read {'nothing' if back.last is None else f'{back.last:g}'}"
-    return (await next_token(bench))[1]
+    return (await next_token(bench, until_ns=0)).late
 
 
 async def _races(bench: Bench, races: int, ways: list[How], book: Logbook) -> list[Cell]:
@@ -67,13 +67,13 @@ async def _races(bench: Bench, races: int, ways: list[How], book: Logbook) -> li
     return cells
 
 
-async def _width(bench: Bench, book: Logbook) -> None:
+async def _width(bench: Bench, cells: list[Cell], book: Logbook) -> None:
     """Fill all slots at once: whoever has to wait finds a slot still held, whatever the gauge says."""
-    worst, why = await full_width(bench)
-    book.measure("full_width_ttft", worst, "s")
-    if why:
-        book.raw["slots_still_held"] = why
-        book.fail(f"slots are still held: {why}")
+    soon = await full_width(bench, max((cell.ghost_until_ns for cell in cells), default=0))
+    book.measure("full_width_ttft", soon.ttft, "s")
+    soon.note(lambda late: book.fail(f"slots are still held: {late}"), book.doubt)
+    if soon.late:
+        book.raw["slots_still_held"] = soon.late
     elif book.refuted:
         book.raw["full_width"] = "all slots were free again, so a gauge that stays high is itself untrue"
         book.measure("slots_free_again", True, "bool")

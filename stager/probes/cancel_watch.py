@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from stager.client.load import run_load
 from stager.client.ticks import ticks
 from stager.engines.reading import Reading
 from stager.probes.ask import NO_ANSWER, ask
-from stager.probes.cancel_bench import Bench
+from stager.probes.cancel_bench import Bench, token_seconds
 from stager.probes.logbook import broken
 from stager.probes.requests import ask_once, limits_for
 
@@ -19,6 +20,8 @@ from stager.probes.requests import ask_once, limits_for
 TTFT_FACTOR = 1.5
 #: What a shared machine's scheduling may add to one first token, in seconds.
 TTFT_SLACK_S = 0.1
+#: The tokens after a late one may come so much slower than the control's before the machine is taken for what was slow.
+SLOWER = 1.5
 #: A gauge is back when it reads so this many times in a row.
 STEADY_READINGS = 3
 _INTERVAL_S = 0.02
@@ -58,37 +61,58 @@ async def watch(bench: Bench, reading: Reading, since_ns: int, deadline: float, 
             await asyncio.sleep(_INTERVAL_S)
 
 
-async def next_token(bench: Bench) -> tuple[float | None, str]:
-    """Ask for a first token; return its best time of a few tries, and why there was none or it was late."""
-    best: float | None = None
-    for _ in range(_TRIES):
+@dataclass(frozen=True, slots=True)
+class Soon:
+    """The best first token of a few tries (s), and why that is too late; ``slower`` says that the machine was, too."""
+
+    ttft: float | None
+    late: str = ""
+    slower: bool = False
+
+    def note(self, fail: Callable[[str], None], doubt: Callable[[str], None]) -> None:
+        """Refute by what was late, or doubt where the tokens that followed came as late: then it was the machine."""
+        if self.late and self.slower:
+            doubt(f"{self.late}; but the tokens after it came slower too, so the machine may be what was slow")
+        elif self.late:
+            fail(self.late)
+
+
+async def next_token(bench: Bench, until_ns: int) -> Soon:
+    """Ask for a first token. A good one counts from the first try, or as long as a ghost would still be there."""
+    late = TTFT_FACTOR * bench.ttft + TTFT_SLACK_S
+    best, paces = math.inf, []
+    for number in range(_TRIES):
         completion = await ask_once(bench.target, bench.short(), bench.timeout)
         why = broken(completion) or completion.error
         if why or completion.ttft is None:
-            return None, f"the next request brought no token: {why or 'the answer was empty'}"
-        best = completion.ttft if best is None else min(best, completion.ttft)
-        if best <= TTFT_FACTOR * bench.ttft + TTFT_SLACK_S:
-            return best, ""
-        if best > bench.grace + bench.ttft:
-            break  # a ghost that holds the slot; by the next try it may have ended by itself
-    return best, f"the next first token took {best:.3f} s, its control {bench.ttft:.3f} s"
+            return Soon(None, f"the next request brought no token: {why or 'the answer was empty'}")
+        best = min(best, completion.ttft)
+        paces.append(token_seconds(completion))
+        if completion.ttft <= late and (number == 0 or ticks() < until_ns):
+            return Soon(best)
+        if ticks() > until_ns:
+            break  # a ghost may have ended by itself by now
+    words = f"the next first token took {best:.3f} s, its control {bench.ttft:.3f} s"
+    return Soon(best, words, slower=min(paces) > SLOWER * bench.token_s)
 
 
-async def full_width(bench: Bench) -> tuple[float | None, str]:
-    """Fill every claimed slot at once; return the slowest first token, and why it was late."""
+async def full_width(bench: Bench, until_ns: int) -> Soon:
+    """Fill every claimed slot at once: the slowest first token must be as soon as in the control; tries as before."""
     late = TTFT_FACTOR * bench.wide_ttft + TTFT_SLACK_S
     # Whoever has to wait must wait longer than what passes for noise, so each request holds its slot for longer.
     requests = [bench.short(2 * late) for _ in range(bench.width)]
-    worst: float | None = None
-    for _ in range(_TRIES):
+    best, paces = math.inf, []
+    for number in range(_TRIES):
         load = await run_load(bench.target.base_url, requests, bench.target.engine.warm, limits_for(512, bench.timeout))
-        times = [c.ttft for c in load.completions]
-        if any(t is None for t in times):
-            return None, f"of {bench.width} requests at once {sum(t is None for t in times)} brought no token"
-        worst = max(t for t in times if t is not None)
-        if worst <= late:
-            return worst, ""
-        if worst > bench.grace + bench.wide_ttft:
-            break  # a ghost that holds a slot; by the next try it may have ended by itself
-    waited = f"the last began after {worst:.3f} s, its control after {bench.wide_ttft:.3f} s"
-    return worst, f"of {bench.width} requests at once {waited}"
+        times = [c.ttft for c in load.completions if c.ttft is not None]
+        if len(times) < bench.width:
+            return Soon(None, f"of {bench.width} requests at once {bench.width - len(times)} brought no token")
+        best = min(best, max(times))
+        paces.append(min(token_seconds(c) for c in load.completions))
+        if max(times) <= late and (number == 0 or ticks() < until_ns):
+            return Soon(best)
+        if ticks() > until_ns:
+            break
+    waited = f"the last began after {best:.3f} s, its control after {bench.wide_ttft:.3f} s"
+    slower = min(paces) > SLOWER * bench.wide_token_s
+    return Soon(best, f"of {bench.width} requests at once {waited}", slower=slower)

@@ -10,6 +10,7 @@ from stager.lab.knobs import Knobs, Shape
 from stager.models.evidence import Finding, Verdict
 from stager.probes.calibrate_settings import LAB_ENGINE, lab_target
 from stager.probes.cancel_bench import Bench
+from stager.probes.cancel_watch import Soon
 from stager.probes.target import Claims, Unseen
 from tests.unit.probes.bench import finding, results
 
@@ -73,6 +74,17 @@ def test_a_busy_device_may_refute_and_an_idle_one_confirms_nothing(idle, later, 
         assert "never less than 90 % busy" in found.reasons[0]
     assert any("an idle gauge or device confirms nothing" in sentence for sentence in found.not_proven)
     assert any("no card is there" in sentence for sentence in found.not_proven) is (idle is None)
+
+
+def test_a_late_token_of_a_slow_machine_is_no_ghost() -> None:
+    """Late at the usual pace refutes; late with every token after it late as well could be the machine: a doubt."""
+    refuted: list[str] = []
+    doubted: list[str] = []
+    for soon in (Soon(0.1), Soon(3.0, "late"), Soon(3.0, "later", slower=True)):
+        soon.note(refuted.append, doubted.append)
+    assert refuted == ["late"]
+    assert len(doubted) == 1
+    assert doubted[0].startswith("later; but the tokens after it came slower too")
 
 
 def test_only_one_step_of_a_long_prompt_is_added_to_the_deadline() -> None:
