@@ -112,8 +112,8 @@ def unit_name(unit: str | CommandUnit) -> str:
 class Production(Model):
     """The services that were there before.
 
-    Under systemd each list is one command: units stop and start together, in the order of their own ``After=``. All
-    other kinds are stopped one by one in the list's order, and started in the reverse.
+    Each list is stopped in its order and started in the reverse. Under systemd the units' own ``After=`` comes first,
+    and nothing waits where there is none: all are asked for with one command. Other kinds go one by one.
     """
 
     manager: Manager

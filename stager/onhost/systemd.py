@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 from . import cgroups, clocks, processes, survey
 from .processes import Ran
-from .units import FIELDS, Unit, came_up, parse, state_of
+from .units import FIELDS, Unit, by_after, came_up, parse, state_of
 
 
 def systemctl(user: bool, *words: str) -> Tuple[str, ...]:
@@ -68,7 +68,7 @@ class Systemd:
 
         A cancelled stop is asked for again.
         """
-        left = list(names)
+        left = self.in_order(names[::-1])[::-1]
         ran = Ran((), 0, "", "")
         for _ in range(3):
             ran = self.ctl("stop", "--", *left, timeout=timeout)
@@ -89,7 +89,7 @@ class Systemd:
         transaction is asked for again.
         """
         mode = ("--job-mode=ignore-dependencies",) if alone else ()
-        left = list(names)
+        left = self.in_order(names)
         ran = Ran((), 0, "", "")
         end = clocks.boottime_ns() + int(timeout * clocks.SECOND)
         self.end_stops(left)
@@ -107,6 +107,17 @@ class Systemd:
             clocks.pause(0.3)
             self.end_stops(left)
         return {name: self.why_down(name, ran) for name in left}
+
+    def in_order(self, names: Sequence[str]) -> List[str]:
+        """The names in the order in which systemd must be asked to start them.
+
+        One command asks for one unit after the other, and the first may run before systemd has heard of the next: its
+        own ``After=`` then holds only towards units that it was asked for before.
+        """
+        if len(names) < 2:
+            return list(names)
+        blocks = parse(self.ctl("show", "-p", "Id,After", "--", *names).out)
+        return by_after(names, dict(zip(names, blocks))) if len(blocks) == len(names) else list(names)
 
     def end_stops(self, names: Sequence[str]) -> None:
         """KILL what is still on its way down: a start would wait for a stop that may never end by itself."""

@@ -80,7 +80,7 @@ def stop_units(
 ) -> None:
     """Stop what is active of some units, and see that it stays down.
 
-    Under systemd with one command: it minds the units' own ``After=``, and waits for all of them side by side.
+    Under systemd with one command, in the order of the units' own ``After=``; what has none stops side by side.
 
     ``companions`` are what the stop may take along: on record before it, since afterwards nothing tells that they ran.
 

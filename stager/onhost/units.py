@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Sequence, Tuple
 
 from . import decide
 
@@ -81,3 +81,20 @@ def state_of(unit: Unit) -> Dict[str, Any]:
 def came_up(unit: Unit) -> bool:
     """Whether a start was obeyed: it runs, or is on its way up, and does not just wait for its next failed start."""
     return decide.is_up({"active": unit.get("ActiveState", ""), "sub": unit.get("SubState", "")})
+
+
+def by_after(names: Sequence[str], units: Dict[str, Unit]) -> List[str]:
+    """The names so that each comes behind those that its own ``After=`` names; otherwise as they are given."""
+    ids = {units[name].get("Id", name): name for name in names}
+    found: List[str] = []
+
+    def add(name: str, above: Tuple[str, ...]) -> None:
+        if name not in found and name not in above:  # a circle is systemd's to break
+            for other in units[name].get("After", "").split():
+                if other in ids:
+                    add(ids[other], (*above, name))
+            found.append(name)
+
+    for name in names:
+        add(name, ())
+    return found

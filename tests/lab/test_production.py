@@ -84,6 +84,22 @@ def test_stubborn_services(tmp_path: Path, machine: Machine, service: Service) -
     round_trip(scene)
 
 
+@pytest.mark.parametrize("services", [[PROD, "router.service"], ["router.service", PROD]], ids=["so", "so-not"])
+def test_services_go_down_and_up_in_the_order_of_their_own_after(
+    tmp_path: Path, machine: Machine, services: list[str]
+) -> None:
+    """A router that comes after the engine is down before it, and up after it, however the playbook lists them."""
+    slow = "ExecStop=/bin/sleep 1"
+    lay(machine, more={"router.service": friend("After=prod.service").replace("[Service]", f"[Service]\n{slow}")})
+    scene = Scene(tmp_path, machine, *services, WATCHDOG, production={"services": services})
+
+    round_trip(scene)
+
+    down, up = "InactiveEnterTimestampMonotonic", "InactiveExitTimestampMonotonic"
+    assert int(scene.unit("router.service", down)) <= int(scene.unit(PROD, down))
+    assert int(scene.unit(PROD, up)) <= int(scene.unit("router.service", up))
+
+
 def test_units_that_hang_together(tmp_path: Path, machine: Machine) -> None:
     """What a stop takes along (RequiredBy, BoundBy, PartOf) comes back; what a start would drag in stays as it was."""
     more = {

@@ -103,6 +103,22 @@ def test_the_closure_does_not_walk_through_targets() -> None:
     assert survey.closure(["x.target"], units, ("Wants",)) == {"c.service"}
 
 
+def test_units_are_put_in_the_order_of_their_own_after() -> None:
+    """Each behind those it comes after, by whatever name it was asked for; a circle ends; the rest stays as given."""
+    units = {
+        "alias.service": {"Id": "router.service", "After": "sysinit.target engine.service"},
+        "engine.service": {"Id": "engine.service", "After": "pool.mount basic.target"},
+        "lone.service": {"Id": "lone.service", "After": ""},
+        "pool.mount": {"Id": "pool.mount", "After": "router.service"},
+    }
+    assert told.by_after(["lone.service", "alias.service", "engine.service"], units) == [
+        "lone.service",
+        "engine.service",
+        "alias.service",
+    ]
+    assert sorted(told.by_after(sorted(units), units)) == sorted(units)
+
+
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [
