@@ -107,8 +107,8 @@ def cancel(output: Output, database: str | None, name: str) -> None:
     """Cancel jobs by their name or its beginning, or a night; a job that runs cleans up its host first."""
     who = f"{getpass.getuser()}@{socket.gethostname()}"
     with open_queue(find_database(stager_home(), database)) as queue:
-        if name in queue.night_names():
-            queue.remove_night(name)
+        if name in queue.calendar.names():
+            queue.calendar.remove(name)
             output.say(f"The night {name} is asked for no more; jobs of it that are queued stay.")
             output.emit({"night": name, "jobs": []})
             return

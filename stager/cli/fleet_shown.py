@@ -17,7 +17,7 @@ from stager.fleet.schedule import next_start
 def show_status(output: Output, queue: Queue, batch: str, limit: int) -> dict[str, Any]:
     """Show the queue, and return it as a document."""
     workers, rows = queue.workers(), queue.rows(batch=batch, limit=limit)
-    nights = [read_night(context) for context in queue.nights()]
+    nights = [read_night(context) for context in queue.calendar.all()]
     rollouts = queue.rollout_ends(batch)
     for entry in workers:
         state = f"{entry.slots} slots" if entry.alive else f"GONE: nothing heard for {entry.age:.0f} s"

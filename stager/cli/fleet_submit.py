@@ -67,7 +67,7 @@ def submit(output: Output, files: tuple[Path, ...], **options: Any) -> None:  # 
         if options["at"]:
             night = night_of(files, rollout, options, terms)
             refuse_clashes(queue, night)
-            queue.add_night(
+            queue.calendar.add(
                 night.schedule.name, cron_of(night.schedule.window()), night.schedule.timezone, night.document()
             )
             document["night"] = night.schedule.name
@@ -122,7 +122,7 @@ def refuse_clashes(queue: Queue, night: FleetNight) -> None:
     Raises:
         Refused, UsageError: it is.
     """
-    if night.schedule.name in queue.night_names():
+    if night.schedule.name in queue.calendar.names():
         raise UsageError(
             f"There is a night {night.schedule.name!r} already.", next=f"stager fleet cancel {night.schedule.name}"
         )

@@ -51,10 +51,12 @@ def nights_without_jobs(queue: Queue, since: datetime, until: datetime) -> list[
         DatabaseGone: no answer.
     """
     idle: list[Idle] = []
-    for night in (read_night(context) for context in queue.nights()):
+    for night in (read_night(context) for context in queue.calendar.all()):
         schedule = night.schedule
         answers = {
-            date.fromisoformat(said["night"]): said for said in queue.asked(schedule.name, since) if said["night"]
+            date.fromisoformat(said["night"]): said
+            for said in queue.calendar.asked(schedule.name, since)
+            if said["night"]
         }
         begun = frozenset(day for day in answers if queue.known(batch_of(schedule.name, day)))
         refusals = {(schedule.name, day): str(said["reason"]) for day, said in answers.items()}

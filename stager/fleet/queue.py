@@ -6,30 +6,27 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stager.errors import UsageError
+from stager.fleet.calendar import Calendar
 from stager.fleet.database import Database, answering
 from stager.fleet.roster import Entry, Roster
 from stager.fleet.rows import (
     APPLICATION,
     JOB,
-    LASTING,
-    NIGHT,
     OPEN,
     QUEUE,
     ROLLOUT,
     ROLLOUTS,
     RUNS,
-    TAKEN_OVER,
-    VERSION,
     Document,
     Row,
-    is_stray,
     options,
     row_of,
     waves_options,
 )
+from stager.fleet.strays import Strays
 from stager.models.fleet import Rollout
 
 if TYPE_CHECKING:
@@ -40,7 +37,7 @@ WAITING = 32
 
 
 class Queue:
-    """The queue in one database.
+    """The queue in one database: its jobs, beside its ``roster`` of workers, ``calendar`` of nights, and ``strays``.
 
     Raises:
         DatabaseGone: from every method that asks it.
@@ -50,6 +47,8 @@ class Queue:
         self._database = database
         self._client = client
         self.roster = roster
+        self.calendar = Calendar(database, client)
+        self.strays = Strays(database, client)
 
     def prepare(self, slots: int, polling: float = 1.0) -> None:
         """Write the queues' limits: one job a host over the whole fleet, ``slots`` runs at once for each worker.
@@ -155,73 +154,6 @@ class Queue:
         """Write words beside a job, such as its run's id."""
         with answering(self._database):
             self._client.update_workflow_attributes(job_id, dict(attributes), merge=True)
-
-    def strays(self, processes: Sequence[str]) -> list[WorkflowStatus]:
-        """Return the workflows that these processes had begun and not ended, of any version."""
-        if not processes:
-            return []
-        with answering(self._database):
-            found = self._client.list_workflows(
-                status=["PENDING", "ENQUEUED", "CANCELLED"],
-                executor_id=list(processes),
-                load_input=False,
-                load_output=False,
-            )
-        return [one for one in found if is_stray(one)]
-
-    def begin_anew(self, one: WorkflowStatus) -> None:
-        """Give a stray that another version had begun to this one: it begins from nothing, under the same name.
-
-        It is cancelled on the way; the word beside it says that this is not its end, should we not live to the next
-        line. A run is not begun anew: its job has another.
-        """
-        with answering(self._database):
-            (now,) = self._client.list_workflows(workflow_ids=[one.workflow_id], load_input=False, load_output=False)
-            if now.app_version == VERSION:
-                return  # another worker was first
-            self._client.update_workflow_attributes(one.workflow_id, {TAKEN_OVER: VERSION}, merge=True)
-            self._client.cancel_workflow(one.workflow_id)
-            if one.name in LASTING:
-                self._client.rewind_workflow(
-                    one.workflow_id,
-                    application_version=VERSION,
-                    queue_name={JOB: QUEUE, ROLLOUT: ROLLOUTS}.get(one.name),
-                    queue_partition_key=(one.attributes or {})["host"] if one.name == JOB else None,
-                )
-
-    def add_night(self, name: str, cron: str, timezone: str, context: Mapping[str, Any]) -> None:
-        """Have the workers ask, at the times of a cron expression, whether a night's jobs may be queued."""
-        with answering(self._database):
-            self._client.create_schedule(
-                schedule_name=name,
-                workflow_name=NIGHT,
-                schedule=cron,
-                context=dict(context),
-                cron_timezone=timezone,
-                application_name=APPLICATION,
-            )
-
-    def nights(self) -> list[Document]:
-        """Return the contexts of all nights."""
-        with answering(self._database):
-            return [dict(one["context"]) for one in self._client.list_schedules()]
-
-    def night_names(self) -> list[str]:
-        """Return the names of all nights."""
-        return [str(context["schedule"]["name"]) for context in self.nights()]
-
-    def remove_night(self, name: str) -> None:
-        """Ask no more."""
-        with answering(self._database):
-            self._client.delete_schedule(name)
-
-    def asked(self, name: str, since: datetime) -> list[Document]:
-        """Return what the workers answered when they were asked for a night's jobs, oldest first."""
-        with answering(self._database):
-            found = self._client.list_workflows(
-                name=NIGHT, schedule_name=name, start_time=since.astimezone(UTC).isoformat(), load_input=False
-            )
-        return [one.output for one in found if isinstance(one.output, dict)]
 
     def nothing_works(self) -> str:
         """Return why nothing would carry out a job submitted now; empty where a worker is there."""

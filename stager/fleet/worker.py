@@ -115,7 +115,7 @@ class Worker:
         from dbos import DBOS
 
         dead = [entry for entry in queue.roster.all() if entry.process != me.process and self._is_dead(entry, me)]
-        strays = queue.strays([entry.process for entry in dead])
+        strays = queue.strays.left_by([entry.process for entry in dead])
         for entry in dead:
             left = [one for one in strays if one.executor_id == entry.process]
             if not left:
@@ -126,7 +126,7 @@ class Worker:
                 DBOS._recover_pending_workflows([entry.process])  # matches only rows of that dead process
             for one in sorted(left, key=lambda one: one.name == ROLLOUT):  # a rollout asks for its jobs
                 if one.app_version != VERSION:
-                    queue.begin_anew(one)
+                    queue.strays.begin_anew(one)
 
     def _is_dead(self, entry: Entry, me: Identity) -> bool:
         if entry.folder == me.folder:
@@ -145,7 +145,7 @@ class Worker:
         self.clock.sleep(1.0)  # their words are being written
         DBOS.destroy()
         try:
-            if not queue.strays([me.process]):
+            if not queue.strays.left_by([me.process]):
                 queue.roster.strike(me.process)
         except DatabaseGone as error:
             self.say(error.message)

@@ -3,7 +3,7 @@
 A job's workflow holds its host's lane, and each of its runs is a workflow of its own, which holds one of the workers'
 places: a job that waits for a held host has no run and takes no place. A run is two steps: name it, carry it out. The
 name is in the database before the run is opened on the host, so whoever takes the job over can ask the host about that
-run. Restore is no step: the host does it. Every workflow may be begun anew from nothing (see `Queue.begin_anew`).
+run. Restore is no step: the host does it. Every workflow may be begun anew from nothing (see `Strays`).
 """
 
 from __future__ import annotations

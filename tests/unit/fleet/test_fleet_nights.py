@@ -115,7 +115,7 @@ def test_a_playbook_that_is_gone_is_the_mornings_news(queue: Queue, playbook: Ca
 def test_the_morning_knows_nights_that_nobody_asked_for(queue: Queue, playbook: Callable[..., Path]) -> None:
     """Without a worker a night passes by; the morning says so."""
     asked = night(playbook())
-    queue.add_night("batch4", cron_of(asked.schedule.window()), "Europe/Berlin", asked.document())
+    queue.calendar.add("batch4", cron_of(asked.schedule.window()), "Europe/Berlin", asked.document())
 
     idle = nights_without_jobs(queue, utc("2026-11-28 12:00"), utc("2026-11-29 12:00"))
 
