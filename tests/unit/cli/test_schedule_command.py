@@ -110,6 +110,7 @@ def test_a_run_too_long_for_the_window(capsys: pytest.CaptureFixture[str], playb
 
     assert code == 4
     assert "The nights are too short" in document["error"]["message"]
+    assert document["error"]["next"] == "stager schedule list"
     assert not units.exists()
 
 
