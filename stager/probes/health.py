@@ -21,7 +21,16 @@ from stager.probes.ask import configured_fields
 from stager.probes.base import ProbeResult
 from stager.probes.counting import NoCount, expected_tokens, sentences, take_measure
 from stager.probes.gauges import wait_idle
-from stager.probes.health_series import LEAST_SAMPLES, SLOWEST_S, Series, complaints, series
+from stager.probes.health_series import (
+    LEAST_SAMPLES,
+    SLOWEST_S,
+    STALL_NS,
+    Series,
+    client_stalls,
+    complaints,
+    doubts,
+    series,
+)
 from stager.probes.logbook import Logbook, sketch
 from stager.probes.longprompt import USAGE_TOLERANCE, usage_off
 from stager.probes.requests import ask_once, chat_request, limits_for
@@ -53,12 +62,13 @@ class HealthProbe:
     """Sends one long prompt and asks the health endpoint and the gauges' endpoints meanwhile."""
 
     name = "health"
-    version = 1
+    version = 2
     claims = ("readable", "gauges-readable")
     parameters = HealthParameters
     thresholds: Mapping[str, Any] = {
         "slowest_s": SLOWEST_S,
         "least_samples": LEAST_SAMPLES,
+        "stall_ns": STALL_NS,
         "usage_tolerance": USAGE_TOLERANCE,
         "most_cached": MOST_CACHED,
     }
@@ -131,7 +141,8 @@ async def _experiment(
     if completion.usage is not None and (cached := completion.usage.cached_tokens or 0) > MOST_CACHED * sent:
         book.doubt(f"{cached} of {sent:.0f} prompt tokens came from a cache and were not read")
     await _idle_again(target, book)
-    return {path: series(path, run.taken, begin, end) for path, run in runs.items()}
+    stalls = client_stalls(run.taken for run in runs.values())
+    return {path: series(path, run.taken, begin, end, stalls) for path, run in runs.items()}
 
 
 def _reading_span(completion: Completion) -> tuple[int, int]:
@@ -171,6 +182,8 @@ def _judge(book: Logbook, found: list[Series], slowest_s: float) -> None:
         book.measure(f"{key}_longest_gap", one.longest_gap * 1000, "ms")
         for complaint in complaints(one, slowest_s):
             book.fail(complaint)
+        for doubt in doubts(one, slowest_s):
+            book.doubt(doubt)
         if one.expected < LEAST_SAMPLES:
             book.doubt(f"only {one.expected} questions were due while the prompt was read, {LEAST_SAMPLES} are needed")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from stager.client.sampler import Sample
@@ -16,9 +16,18 @@ LEAST_SAMPLES = 20
 SLOWEST_S = 1.0
 
 
+#: A question that goes out so much later (ns) than it was due shows that this client itself stood still meanwhile.
+STALL_NS = 50_000_000
+
+Stalls = Sequence[tuple[int, int]]
+
+
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One endpoint in one span: counts, latencies (s, from the intended time), the longest time without an answer."""
+    """One endpoint in one span: counts, latencies (s, from the intended time), the longest time without an answer.
+
+    ``slowest_but_ours`` and ``gap_but_ours`` are the largest latency and gap without the time this client stood still.
+    """
 
     path: str
     expected: int
@@ -26,6 +35,8 @@ class Series:
     errors: tuple[str, ...]
     latencies: tuple[float, ...]
     longest_gap: float
+    slowest_but_ours: float
+    gap_but_ours: float
 
     @property
     def slowest(self) -> float | None:
@@ -40,7 +51,24 @@ class Series:
         return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
-def series(path: str, taken: Sequence[Sample[int]], begin_ns: int, end_ns: int) -> Series:
+def client_stalls(runs: Iterable[Sequence[Sample[int]]]) -> list[tuple[int, int]]:
+    """Return the spans in which this client did not even ask what was due, merged, in order (ns)."""
+    stalls: list[tuple[int, int]] = []
+    late = [(s.intended_ns, s.asked_ns) for run in runs for s in run if s.asked_ns - s.intended_ns > STALL_NS]
+    for begin, end in sorted(late):
+        if stalls and begin <= stalls[-1][1]:
+            stalls[-1] = (stalls[-1][0], max(stalls[-1][1], end))
+        else:
+            stalls.append((begin, end))
+    return stalls
+
+
+def _but_ours(begin_ns: int, end_ns: int, stalls: Stalls) -> float:
+    ours = sum(max(0, min(end_ns, end) - max(begin_ns, begin)) for begin, end in stalls)
+    return (end_ns - begin_ns - ours) / 1e9
+
+
+def series(path: str, taken: Sequence[Sample[int]], begin_ns: int, end_ns: int, stalls: Stalls = ()) -> Series:
     """Cut the samples that were due within a span out of a run.
 
     A sample that was due there counts there, whenever its answer came; an answer after the span's end closes
@@ -52,8 +80,17 @@ def series(path: str, taken: Sequence[Sample[int]], begin_ns: int, end_ns: int) 
     moments = [begin_ns, *sorted(s.answered_ns for s in good)]
     if moments[-1] < end_ns:
         moments.append(end_ns)
-    gap = max((later - earlier) / 1e9 for earlier, later in itertools.pairwise(moments))
-    return Series(path, len(due), len(good), errors, tuple(s.latency for s in good), gap)
+    gaps = list(itertools.pairwise(moments))
+    return Series(
+        path,
+        len(due),
+        len(good),
+        errors,
+        tuple(s.latency for s in good),
+        max((later - earlier) / 1e9 for earlier, later in gaps),
+        max((_but_ours(s.intended_ns, s.answered_ns, stalls) for s in good), default=0.0),
+        max(_but_ours(*gap, stalls) for gap in gaps),
+    )
 
 
 def complaints(found: Series, slowest_s: float) -> list[str]:
@@ -61,8 +98,16 @@ def complaints(found: Series, slowest_s: float) -> list[str]:
     wrong = []
     if found.errors:
         wrong.append(f"{found.path} failed {len(found.errors)} of {found.expected} times, first: {found.errors[0]}")
-    if found.slowest is not None and found.slowest > slowest_s:
+    if found.slowest is not None and found.slowest_but_ours > slowest_s:
         wrong.append(f"{found.path} once took {found.slowest:.3f} s, more than {slowest_s:g} s")
-    elif found.longest_gap > slowest_s:
+    elif found.gap_but_ours > slowest_s:
         wrong.append(f"{found.path} gave no good answer for {found.longest_gap:.3f} s, more than {slowest_s:g} s")
     return wrong
+
+
+def doubts(found: Series, slowest_s: float) -> list[str]:
+    """Return what would be wrong if it were not for this client's own standing still."""
+    worst = max(found.slowest or 0.0, found.longest_gap)
+    if worst <= slowest_s or complaints(found, slowest_s):
+        return []
+    return [f"{found.path} once took {worst:.3f} s, but this client stood still meanwhile: it is too busy to judge by"]

@@ -5,7 +5,7 @@ import pytest
 from stager.client.sampler import Sample
 from stager.lab.knobs import Knobs, Shape
 from stager.models.evidence import Verdict
-from stager.probes.health_series import complaints, series
+from stager.probes.health_series import client_stalls, complaints, doubts, series
 from tests.unit.probes.bench import finding, results
 
 MS = 1_000_000
@@ -41,6 +41,25 @@ def test_a_silence_is_a_gap_even_without_a_slow_answer() -> None:
     told = complaints(found, 0.5)
     assert any("status 503" in words for words in told)
     assert any("no good answer for 0.900 s" in words for words in told)
+
+
+def test_what_this_client_slept_through_is_no_fault_of_the_engine() -> None:
+    """An answer counts without the time in which due questions did not go out; what is left of it may refute."""
+
+    def late(due_ms: int, asked_ms: int, answered_ms: int) -> Sample[int]:
+        return Sample(due_ms * MS, asked_ms * MS, answered_ms * MS, 200, None)
+
+    asleep = [late(0, 0, 5), late(100, 100, 905), late(200, 900, 910), late(300, 900, 912), late(950, 950, 955)]
+    stalls = client_stalls([asleep])
+    assert stalls == [(200 * MS, 900 * MS)]
+    found = series("/health", asleep, 0, 1000 * MS, stalls)
+    assert found.slowest == pytest.approx(0.805)
+    assert found.slowest_but_ours == pytest.approx(0.105)
+    assert complaints(found, 0.5) == []
+    assert "this client stood still" in doubts(found, 0.5)[0]
+    assert doubts(found, 1.0) == []
+    assert "once took 0.805 s" in complaints(found, 0.1)[0]
+    assert doubts(found, 0.1) == []
 
 
 def test_a_good_series_has_no_complaints() -> None:
