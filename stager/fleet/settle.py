@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from stager.clock import Clock
-from stager.errors import ConnectionLost, NotRestored, StagerError, Stopped, Unreachable, gravest
+from stager.errors import ConnectionLost, Fenced, NotRestored, StagerError, Stopped, Unreachable, gravest
 from stager.evidence.records import Records
 from stager.evidence.store import Store
 from stager.fleet.jobs import playbook_of
@@ -35,6 +35,8 @@ REACH_FOR = 3600.0
 #: Runs looked through on the host for ours.
 LOOK_BACK = 50
 INTERRUPTED = Stopped(15).code
+#: Exit codes of runs that did not come to their own end: stopped from here, or ended by the host's guard.
+CUT_SHORT = (*(Stopped(signum).code for signum in (1, 2, 15)), Fenced.exit_code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def by_record(job: Job, run_id: str, home: Path) -> Told | None:
     record = Records(home).load(run_id)
     if record.exit_code is None or record.cleanup is None:
         return None
-    return told_of(record, "done" if record.exit_code not in (INTERRUPTED, 129, 130) else "interrupted", "")
+    return told_of(record, "interrupted" if record.exit_code in CUT_SHORT else "done", "")
 
 
 def _by_host(session: Session, job: Job, run_id: str, how: Settling) -> Told:
