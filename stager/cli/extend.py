@@ -11,24 +11,24 @@ from stager.cli.command import command
 from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.cli.parameters import DURATION
-from stager.errors import InvalidFile, NotRestored, Refused, Unreachable
+from stager.errors import HostHeld, InvalidFile, NotRestored, Refused, Unreachable
 from stager.models.quantities import format_duration
 from stager.run.attached import attach_open, host_of
 from stager.staging.session import open_session, owner_record
 
 
-@command(InvalidFile, Refused, NotRestored, Unreachable)
+@command(InvalidFile, Refused, HostHeld, NotRestored, Unreachable)
 @click.argument("run")
 @click.argument("duration", type=DURATION)
 def extend(output: Output, run: str, duration: float) -> int:
-    """Keep a staged run for so long from now.
+    """Keep a staged run for so long from now. Whoever verifies it meanwhile goes on.
 
     The run's deadline and the candidate's runtime are never moved: what is longer than they leave is cut to that, and
     it is said; longer than they ever allow is refused.
     """
     run_id, spec = host_of(stager_home(), run)
     with open_session(spec) as session:
-        attached = attach_open(session, run_id)
+        attached = attach_open(session, run_id, beside=True)
         refuse_never(attached["spec"], duration)
         who = str(owner_record("extend")["holder"])
         answer = session.call("hold", "hold", run_id=run_id, seconds=duration, who=who)

@@ -47,5 +47,7 @@ def stage(output: Output, playbook: str, hold: float | None) -> int:
     output.say(f"the guard restores production in {left} unless it is told otherwise; next:")
     output.say(f"  stager verify {staged.run_id}")
     output.say(f"  stager cleanup {staged.run_id}")
-    output.emit(record.document() | {"port": candidate["port"], "hold_seconds": hold, "exchanges": exchanges})
+    output.emit(
+        record.document() | {"port": candidate["port"], "hold_seconds": staged.held or hold, "exchanges": exchanges}
+    )
     return 0

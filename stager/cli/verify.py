@@ -9,11 +9,11 @@ from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.cli.progress import Progress
 from stager.cli.run_shown import show_evidence
-from stager.errors import CandidateFailed, HostHeld, InvalidFile, NotRestored, NotShown, Unreachable
+from stager.errors import CandidateFailed, Fenced, HostHeld, InvalidFile, NotRestored, NotShown, Unreachable
 from stager.evidence.records import Records
 from stager.evidence.store import Store
 from stager.models.evidence import Evidence
-from stager.run.attached import attach_open, host_of
+from stager.run.attached import attach_open, ended_meanwhile, host_of
 from stager.run.subject import subject_attached, wanted_probes
 from stager.run.verify import unproven
 from stager.run.verify import verify as run_probes
@@ -44,7 +44,10 @@ def verify(output: Output, run: str, probes: tuple[str, ...]) -> int:
 
         try:
             run_probes(session, subject, wanted, Store(home), told)
-        finally:  # what was broken off is on record, too
+        except (CandidateFailed, Fenced) as error:
+            raise ended_meanwhile(session, run_id, error) from error
+        finally:  # what was broken off is on record, too, beside what somebody else may have noted meanwhile
+            record = Records(home).load(run_id)
             record = record.model_copy(
                 update={"evidence": (*record.evidence, *evidence), "steps": (*record.steps, *session.steps)}
             )

@@ -54,9 +54,10 @@ def userspace() -> str:
     """Which start of this host's userspace this is, within one kernel's boot; empty where nobody says so.
 
     A soft reboot (systemd 254 and later) ends every process and starts all units anew, but the kernel's boot id, its
-    clocks and /run stay. What tells it is the manager's own start, which a daemon-reexec does not move.
+    clocks and /run stay. What tells it is the InvocationID of ``sysinit.target``, which stays over a daemon-reload and
+    a daemon-reexec (the manager's own start times are kept over a soft reboot before systemd 256).
     """
     if not is_pid_one():
         return ""
-    ran = processes.run(systemctl(False, "show", "-p", "UserspaceTimestampMonotonic", "--value"))
+    ran = processes.run(systemctl(False, "show", "-p", "InvocationID", "--value", "sysinit.target"))
     return ran.out.strip() if ran.ok else ""

@@ -11,6 +11,7 @@ import signal
 from typing import Any, Dict, List, Optional, Set
 
 from . import cgroups, clocks, gpu, processes
+from .ledger import Ledger
 from .systemd import Systemd
 
 NONCE = "STAGER_CANDIDATE_OF"
@@ -146,3 +147,9 @@ def signal_by_identity(pid: int, signum: int) -> None:
     identity = processes.identify(pid)
     if identity:
         processes.send(identity, signum)
+
+
+def launched(ledger: Ledger) -> Optional[Candidate]:
+    """The candidate of an open run, if it was launched."""
+    pair = ledger.launched()
+    return Candidate(pair[0]["undo"], (pair[1] or {}).get("born")) if pair else None

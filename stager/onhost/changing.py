@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pwd
-from typing import Any, Optional
+from typing import Any
 
 from . import (
     clocks,
@@ -19,7 +19,7 @@ from . import (
     ready,
     takedown,
 )
-from .candidate import Candidate
+from .candidate import launched
 from .channel import Args, Channel
 from .faults import Fault, Fenced, Refused
 from .files import remove_tree
@@ -118,19 +118,13 @@ def start_candidate(channel: Channel, run: Run, number: int, args: Args) -> Any:
         born = launch.start(ledger, channel.program, args["tree"], args.get("secrets") or {})
     run.wake("look")
     channel.say("launched", **born)
-    candidate = candidate_of(Ledger(run))
+    candidate = launched(Ledger(run))
     if candidate is None:
         raise Fenced("The run was ended while the candidate started.")
     told = ready.wait(Ledger(run), candidate, channel.say)
     with change(run, number) as ledger:
         ledger.write("note", "ready", **told)
     return dict(told, born=born)
-
-
-def candidate_of(ledger: Ledger) -> Optional[Candidate]:
-    """The candidate of an open run, if it was launched."""
-    pair = ledger.launched()
-    return Candidate(pair[0]["undo"], (pair[1] or {}).get("born")) if pair else None
 
 
 def restoring(run: Run, ledger: Ledger) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Dict
 
 from . import booted, cgroups, clocks, closing, failpoints, fence, launch, lease, legs, locks, ports, restore, undo
 from .channel import Args, Channel, named
-from .faults import Fault, Held, Refused
+from .faults import Fault, Fenced, Held, Refused
 from .files import read_json, remove_tree
 from .journal import REMOTE, Journal, file_system_type
 from .ledger import Ledger, change
@@ -138,11 +138,20 @@ def forget(run: Run) -> None:
 def attach(channel: Channel, args: Args) -> Any:
     """Take a run over: whoever held its fence before can change nothing any more.
 
+    With ``beside`` nobody is fenced off: we speak for the run together with whoever holds it.
+
     ``over`` is the verdict of a run that ended.
+
+    Raises:
+        Fenced: ``beside`` a restore.
     """
     run = named(channel.state, args["run_id"])
     ledger = Ledger(run)
-    number = fence.grant(run)
+    number = fence.read(run.fence_path) if args.get("beside") else fence.grant(run)
+    restore = ledger.journal.last("note", "restore")
+    if args.get("beside") and restore and restore["fence"] == number and not ledger.verdict():
+        words = "Run %s is being restored: %s. It cannot be held any longer."
+        raise Fenced(words % (run.run_id, restore["reason"]), next="stager show %s" % run.run_id)
     channel.take(run, number)
     launched = ledger.launched()
     born = (launched[1] or {}).get("born") if launched else None

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stager.errors import UsageError
+from stager.errors import Fenced, StagerError, UsageError
 from stager.evidence.records import Records
 from stager.models.evidence import HostFacts
 from stager.models.playbook import HostSpec, Playbook
 from stager.models.record import RunRecord
 from stager.models.source import Source
+from stager.run.blame import graver
 from stager.staging.cleanup import Ended, Kept, collect, restore
 from stager.staging.session import Session
 
@@ -28,26 +29,28 @@ def host_of(home: Path, run: str) -> tuple[str, HostSpec]:
     return record.run_id, Source.parse(text, str(kept)).part(Playbook, ()).host
 
 
-def attach(session: Session, run_id: str) -> dict[str, Any]:
-    """Take a run over; whoever held it before can change nothing any more.
+def attach(session: Session, run_id: str, *, beside: bool = False) -> dict[str, Any]:
+    """Take a run over; whoever held it before can change nothing any more, unless we only stand ``beside`` him.
 
     A run that ended has its verdict in ``over``.
 
     Raises:
         StagerError: the host knows none of that name, or several.
+        Fenced: ``beside`` a restore.
     """
-    answer: dict[str, Any] = session.call("attach", "attach", run_id=run_id)
+    answer: dict[str, Any] = session.call("attach", "attach", run_id=run_id, beside=beside)
     session.granted(answer)
     return answer
 
 
-def attach_open(session: Session, run_id: str) -> dict[str, Any]:
-    """Take over a run that goes on.
+def attach_open(session: Session, run_id: str, *, beside: bool = False) -> dict[str, Any]:
+    """Take over a run that goes on, or stand ``beside`` whoever has it.
 
     Raises:
         UsageError: it ended meanwhile; the message says how.
+        Fenced: ``beside`` a restore.
     """
-    answer = attach(session, run_id)
+    answer = attach(session, run_id, beside=beside)
     if answer["over"]:
         verdict = answer["over"]
         raise UsageError(
@@ -56,6 +59,18 @@ def attach_open(session: Session, run_id: str) -> dict[str, Any]:
             next=f"stager show {answer['run_id']}",
         )
     return answer
+
+
+def ended_meanwhile(session: Session, run_id: str, error: StagerError) -> StagerError:
+    """The error of a run that ended under us, with what became of the host: the restore is followed to its end.
+
+    Returns the restore's own error where that is the graver one.
+    """
+    try:
+        ended = restore(session, run_id, "its end is followed")
+    except Fenced:  # another controller has it, and will say how it ends
+        return error
+    return graver(error, ended, session.host.address)
 
 
 def end(session: Session, run_id: str, reason: str) -> tuple[Ended, Kept]:

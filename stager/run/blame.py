@@ -24,8 +24,13 @@ def as_ours(error: BaseException) -> StagerError:
 
 def what_it_came_to(failure: StageFailed, address: str) -> StagerError:
     """Return the error to raise for a staging that broke off: the restore's own where that is the graver one."""
-    error = told_with_host(as_ours(failure.error), failure.ended, address)
-    ending = failure.ended.error(address) if failure.ended else None
+    return graver(as_ours(failure.error), failure.ended, address)
+
+
+def graver(error: StagerError, ended: Ended | None, address: str) -> StagerError:
+    """An error, told with what became of the host; or the restore's own, where that is the graver one."""
+    error = told_with_host(error, ended, address)
+    ending = ended.error(address) if ended else None
     return ending if ending and gravest([ending.code, error.code]) == ending.code else error
 
 

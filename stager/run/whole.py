@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stager.clock import Clock
-from stager.errors import RESTORED, ConnectionLost, GateRefused, NotShown, StagerError, gravest
+from stager.errors import RESTORED, CandidateFailed, ConnectionLost, GateRefused, NotShown, StagerError, gravest
 from stager.evidence.asking import ask_gate
 from stager.evidence.policies import load_policy
 from stager.evidence.records import Records
@@ -224,6 +224,9 @@ class Run:
             self.outcome.errors.append(as_ours(error))
 
     def _note_end(self, session: Session, ended: Ended | None) -> None:
+        for broken_off in self.outcome.errors:
+            if isinstance(broken_off, CandidateFailed):  # it was told while the restore was still under way
+                told_with_host(broken_off, ended, session.host.address)
         error = ended.error(session.host.address) if ended else None
         if error:
             self.outcome.errors.append(error)

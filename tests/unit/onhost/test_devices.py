@@ -32,16 +32,20 @@ def test_memory_is_that_of_the_candidates_own_processes(text: str, value: int | 
 
 
 @pytest.mark.parametrize(
-    ("text", "cards", "value", "why"),
+    ("text", "mine", "others", "value", "why"),
     [
-        (LOAD, {"GPU-77fe"}, 3, ""),
-        (LOAD, {"GPU-5a1c", "GPU-77fe"}, 97, ""),
-        (LOAD, set(), 97, ""),
-        ("GPU-5a1c, [N/A]\n", {"GPU-5a1c"}, None, "does not tell here how busy"),
+        (LOAD, {"GPU-77fe"}, {"GPU-5a1c"}, 3, ""),
+        (LOAD, {"GPU-5a1c", "GPU-77fe"}, set(), 97, ""),
+        (LOAD, {"GPU-5a1c", "GPU-77fe"}, {"GPU-5a1c"}, 3, ""),
+        (LOAD, {"GPU-5a1c"}, {"GPU-5a1c"}, None, "another process holds memory"),
+        (LOAD, set(), set(), None, "no process of the candidate"),
+        ("GPU-5a1c, [N/A]\n", {"GPU-5a1c"}, set(), None, "does not tell here how busy"),
     ],
 )
-def test_busy_is_that_of_the_candidates_cards(text: str, cards: set[str], value: int | None, why: str) -> None:
-    """The busiest of the cards it holds memory on, or of all while it holds none."""
-    told = devices.busy(gpu.Table(gpu.parse(text, gpu.LOAD), ""), cards)
+def test_busy_is_that_of_the_candidates_own_cards(
+    text: str, mine: set[str], others: set[str], value: int | None, why: str
+) -> None:
+    """The busiest of the cards it has to itself; a load that may be somebody else's is none of its."""
+    told = devices.busy(gpu.Table(gpu.parse(text, gpu.LOAD), ""), mine, others)
     assert told["value"] == value
     assert why in told["why"]
