@@ -26,7 +26,8 @@ def resolve(prefix: str, names: Iterable[str], what: str, listing: str) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        shown = ", ".join(name[: len(prefix) + 8] for name in found[:5])
+        # whole: those that begin alike for longer than any cut could not be told apart
+        shown = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
         raise UsageError(f"{len(found)} {what}s begin with {prefix}: {shown}. Type more of it.", next=listing)
     raise UsageError(f"There is no {what} here that begins with {prefix or 'nothing'}.", next=listing)
 

@@ -81,6 +81,17 @@ def test_a_beginning_must_be_unambiguous() -> None:
             resolve(nothing, names, "run", "stager runs")
 
 
+def test_names_that_begin_alike_for_long_are_shown_whole() -> None:
+    """Two runs of one minute are told apart in the message that asks for more of the name."""
+    names = ["20261129t223005-7c1e", "20261129t223005-9b2a"]
+
+    with pytest.raises(UsageError, match=f"2 runs begin with 2026: {names[0]}, {names[1]}. Type more"):
+        resolve("2026", names, "run", "stager runs")
+    many = [f"20261129t22300{number}-7c1e" for number in range(7)]
+    with pytest.raises(UsageError, match=r"7 runs begin .* and 2 more\. Type more"):
+        resolve("2026", many, "run", "stager runs")
+
+
 def test_a_build_in_full_needs_no_evidence() -> None:
     """A build that was never staged can be asked about by its whole name."""
     assert resolve_build(OTHER, [BUILD]) == OTHER
