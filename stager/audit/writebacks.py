@@ -6,12 +6,16 @@ Written and never read; written back under a condition that cannot hold; read wh
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 
 from stager.audit.facts import Branch, Function, Store, Value
 from stager.audit.findings import DeadWriteBack
 from stager.audit.limits import constant
 from stager.audit.project import Project
 from stager.audit.vocabulary import METRICS, is_capacity
+
+#: Builtins that take an object and act on none of its attributes.
+_INERT = frozenset({"id", "isinstance", "len", "print", "type"})
 
 
 def find_write_backs(project: Project) -> list[DeadWriteBack]:
@@ -33,7 +37,10 @@ def _never_read(project: Project) -> Iterator[DeadWriteBack]:
         written = [
             store for store in stores if store.how in {"attribute", "item"} and store.value.terminal not in METRICS
         ]
-        if not written or not is_capacity(name) or name in seen or _is_read(project, name):
+        if not is_capacity(name) or name in seen or _is_read(project, name):
+            continue
+        written = [store for store in written if not _out_of_sight(project, store)]
+        if not written:
             continue
         seen.add(name)
         first = written[0]
@@ -43,6 +50,43 @@ def _never_read(project: Project) -> Iterator[DeadWriteBack]:
             line=first.line,
             why="it is written here, and nothing in the source reads the name: the value has no effect.",
         )
+
+
+def _out_of_sight(project: Project, store: Store) -> bool:
+    """Say whether what the name hangs on is a library's object, or is handed to code that was not read."""
+    function = project.local(store.path, store.function)
+    parts = store.base.split(".")
+    if not isinstance(function, Function) or parts[0] in {"", "self", "cls"}:
+        return False
+    holders = set(accumulate(parts, "{}.{}".format))
+    return any(
+        _made_elsewhere(project, scope, parts[0]) or _handed_out(project, scope, holders)
+        for scope in project.scopes(function)
+    )
+
+
+def _made_elsewhere(project: Project, scope: Function, name: str) -> bool:
+    imports = project.by_path[scope.path].imports
+    return any(
+        made.value.shape == "call"
+        and made.value.name.partition(".")[0] in imports
+        and not project.callees(scope, made.value.name)
+        and project.klass(scope.path, made.value.name) is None
+        for made in project.stores_named.get(name, ())
+        if not made.base and made.path == scope.path and made.function == scope.qualname
+    )
+
+
+def _handed_out(project: Project, scope: Function, holders: set[str]) -> bool:
+    for event in scope.calls:
+        call = event.value
+        if call is None or call.name in _INERT:
+            continue
+        given = (*call.children, *(value for _, value in call.keywords))
+        handed = any(part.shape == "name" and part.name in holders for value in given for part in value.walk())
+        if handed and not project.callees(scope, call.name) and project.klass(scope.path, call.name) is None:
+            return True
+    return False
 
 
 def _never_reached(project: Project) -> Iterator[DeadWriteBack]:

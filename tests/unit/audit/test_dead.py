@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
+
 import pytest
 
 METRICS = """
@@ -77,6 +79,45 @@ def test_a_setting_that_is_written_and_never_read(audited):
         """
     found = audited({"engine.py": source}).dead_write_backs
     assert [(item.name, item.line) for item in found] == [("self.max_num_seqs", 4)]
+
+
+HANDED_OVER = """
+    from engine_library import Params, Server
+    class Own:
+        pass
+    def main(options):
+        params = {made}
+        params.n_parallel = options.slots
+        {used}
+    """
+
+
+@pytest.mark.parametrize(
+    ("made", "used"),
+    [
+        ("Params()", "Server(params)"),
+        ("Params()", "pass"),
+        ("Own()", "Server(params)"),
+        ("Own()", "Server([1, params])"),
+        ("Own()", "Server(settings=params)"),
+    ],
+)
+def test_a_setting_of_an_object_that_a_library_has(audited, made, used):
+    """An attribute of a library's object, or of one handed to a library, may be read there and is not called dead."""
+    assert audited({"serve.py": HANDED_OVER.format(made=made, used=used)}).dead_write_backs == ()
+
+
+@pytest.mark.parametrize("used", ["pass", "print(params)", "Server(params.port)"])
+def test_a_setting_of_an_object_that_stays(audited, used):
+    """An attribute of an own object that no library is given is dead if nothing reads it."""
+    found = audited({"serve.py": HANDED_OVER.format(made="Own()", used=used)}).dead_write_backs
+    assert [item.name for item in found] == ["params.n_parallel"]
+
+
+def test_the_demos_own_engine_sets_nothing_in_vain(audited):
+    """What the demo's engine sets on the parameters of its library is not called dead."""
+    source = files("stager.demo").joinpath("release/serve.py").read_text(encoding="utf-8")
+    assert audited({"serve.py": source}).dead_write_backs == ()
 
 
 WRITE_BACK = """
