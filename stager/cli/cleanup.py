@@ -12,7 +12,7 @@ from stager.cli.output import Output
 from stager.cli.progress import Progress
 from stager.cli.where import host_spec
 from stager.errors import HostHeld, LeftForPerson, NotRestored, StagerError, Unreachable, UsageError, gravest
-from stager.evidence.records import Records
+from stager.evidence.records import DamagedRecord, Records
 from stager.models.playbook import HostSpec
 from stager.run.attached import end, host_of, with_end
 from stager.run.copies import keep_files
@@ -47,7 +47,10 @@ def cleanup(output: Output, run: str | None, address: str | None, take_over: boo
             files = {"journal.jsonl": kept.journal, "output.log": kept.output}
             keep_files(home, ended.run_id, files)
             if ended.run_id in Records(home).ids():
-                Records(home).save(with_end(Records(home).load(ended.run_id), ended, session))
+                try:
+                    Records(home).save(with_end(Records(home).load(ended.run_id), ended, session))
+                except DamagedRecord as damaged:  # production is back all the same
+                    output.warn(f"warning: {damaged.message}")
             show_cleanup(output, ended.words, ended.cleanup)
         output.detail(f"{session.onhost.exchanges} request/answer exchanges over one connection, waits not counted")
     if not ends:
@@ -73,21 +76,22 @@ def tell(output: Output, errors: list[StagerError], document: dict[str, object])
 
 
 def mine(session: Session, spec: HostSpec, run: str | None, take_over: bool) -> list[str]:
-    """The open runs on a host that may be cleaned up: ours, or with their lease over; another's only by its full id.
+    """The runs on a host that may be cleaned up: ours, or with their lease over; another's only by its full id.
+
+    Those are the open ones, and the newest where it ended with production not restored.
 
     Raises:
         HostHeld: the run named is another's and goes on.
     """
     me = owner_record("cleanup")["holder"]
     found = []
-    for entry in session.call("status", "status")["runs"]:
-        if (
-            entry.get("verdict")
-            and entry["verdict"]["step"] != "held"
-            and not (run and entry["run_id"].startswith(run))
-        ):
-            continue
+    runs = session.call("status", "status")["runs"]
+    for entry in runs:
         if run and not entry["run_id"].startswith(run):
+            continue
+        verdict = entry.get("verdict")
+        unfinished = not verdict or verdict["step"] == "held" or (verdict["code"] == 9 and entry is runs[-1])
+        if not unfinished and not run:
             continue
         if entry["state"] in ("released", "never begun"):
             continue

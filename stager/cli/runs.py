@@ -20,7 +20,10 @@ from stager.models.record import RunRecord
 def runs(output: Output, since: str | None) -> int:
     """List this controller's runs, newest last; `stager schedule morning` sums them up, a fleet's with them."""
     begin = read_since(since, SystemClock().now()) if since else None
-    records = [r for r in Records(stager_home()).all() if begin is None or r.started_at >= begin]
+    known, damaged = Records(stager_home()).all()
+    records = [r for r in known if begin is None or r.started_at >= begin]
+    for error in damaged:
+        output.warn(f"warning: {error.message}")
     table = Table("run", "host", "build", "playbook", "shown", "production", "exit", box=None, pad_edge=False)
     for record in records:
         table.add_row(
@@ -32,7 +35,8 @@ def runs(output: Output, since: str | None) -> int:
             production(record),
             "open" if record.exit_code is None else str(record.exit_code),
         )
-    output.show(table if records else "no runs yet")
+    if records or not damaged:
+        output.show(table if records else "no runs yet")
     output.emit({"runs": [record.document() for record in records]})
     return 0
 

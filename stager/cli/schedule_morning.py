@@ -35,6 +35,7 @@ from stager.fleet.morning_page import page
 from stager.fleet.morning_text import markdown
 from stager.fleet.notify import by_command, by_webhook
 from stager.fleet.records import Records
+from stager.fleet.settle import started as run_began
 from stager.models.record import RunRecord
 
 
@@ -57,7 +58,7 @@ def morning(
     """Say what the nights came to: per host and build what was shown, what was not, what was left, the downtime.
 
     A fleet's jobs and nights are in it where a queue is in use. The exit code is the gravest of the runs; a night
-    without the run it should have had counts as refused (4).
+    without the run it should have had counts as refused (4), a run whose record is damaged as a fault (1).
     """
     now = SystemClock().now()
     begin = read_since(since, now)
@@ -65,11 +66,14 @@ def morning(
     known = [record.schedule for record in schedules.all()]
     started = {item: schedules.started(item.name) for item in known}
     refusals = {(item.name, day): why for item in known for day, why in schedules.refusals(item.name).items()}
-    runs, idle = RunRecords(stager_home()).all(), idle_nights(started, refusals, begin, now)
+    (runs, damaged), idle = RunRecords(stager_home()).all(), idle_nights(started, refusals, begin, now)
     if in_use(stager_home()):
         fleet_runs, fleet_idle = fleet_part([run.run_id for run in runs], begin, now)
         runs, idle = [*runs, *fleet_runs], [*idle, *fleet_idle]
     answer = gather(runs, idle, begin, now)
+    lost = [error.code for error in damaged if run_began(error.details["run_id"], now) >= begin]
+    for error in damaged:
+        output.warn(f"warning: {error.message}")
     output.say(markdown(answer))
     if markdown_path:
         write_file(markdown_path, markdown(answer).encode())
@@ -81,7 +85,7 @@ def morning(
     for failure in filter(None, failures):
         output.warn(f"warning: nobody was told: {failure}.")
     output.emit(told)
-    return gravest([answer.code, *(StagerError.exit_code for failure in failures if failure)])
+    return gravest([answer.code, *lost, *(StagerError.exit_code for failure in failures if failure)])
 
 
 def fleet_part(known: list[str], begin: datetime, now: datetime) -> tuple[list[RunRecord], list[Idle]]:

@@ -19,7 +19,9 @@ def worklog_command(output: Output, runs: tuple[str, ...], last: int | None) -> 
     """Write Markdown: each number beside what it sampled, how many, why it ended, what it did not prove."""
     home = stager_home()
     records, store = Records(home), Store(home)
-    chosen = [records.load_whole(run, store) for run in runs or records.ids()]
+    chosen, damaged = ([records.load_whole(run, store) for run in runs], []) if runs else records.all(store)
+    for error in damaged:
+        output.warn(f"warning: {error.message}")
     chosen.sort(key=lambda record: record.started_at)
     chosen = chosen[-last:] if last else chosen
     if not output.as_json:

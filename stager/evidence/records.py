@@ -22,6 +22,10 @@ from stager.models.evidence import RawSamples
 from stager.models.record import RunRecord
 
 
+class DamagedRecord(StagerError):
+    """What was recorded of a run cannot be read; the details are ``run_id``, ``file`` and ``why``."""
+
+
 class Records:
     """All runs this controller knows of."""
 
@@ -43,16 +47,22 @@ class Records:
 
         Raises:
             UsageError: none does, or several do.
-            StagerError: the record is damaged.
+            DamagedRecord: it cannot be read.
         """
-        run_id = resolve(prefix, self.ids(), "run", "stager runs")
+        run_id = self.resolve(prefix)
         path = self.root / run_id / "record.json"
         try:
             return RunRecord.model_validate_json(path.read_bytes())
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = "/".join(str(part) for part in first["loc"])
-            raise StagerError(f"The record {path} is damaged: {where}: {first['msg']}.") from error
+        except (ValidationError, OSError) as error:
+            raise _damaged(run_id, path, error) from error
+
+    def resolve(self, prefix: str) -> str:
+        """Return the id of the run that begins so, whether its record can be read or not.
+
+        Raises:
+            UsageError: none does, or several do.
+        """
+        return resolve(prefix, self.ids(), "run", "stager runs")
 
     def keep_raw(self, run_id: str, raw: bytes) -> RawSamples:
         """Keep raw samples that belong to a run but to no build (production's own), beside the record."""
@@ -85,14 +95,14 @@ class Records:
         """Return the audits that were attached to a run, oldest first.
 
         Raises:
-            StagerError: one of them is damaged.
+            DamagedRecord: one of them cannot be read.
         """
         found = []
         for path in (self.root / safe_run(run_id)).glob("audit-*.json"):
             try:
                 found.append(AttachedAudit.model_validate_json(path.read_bytes()))
-            except ValidationError as error:
-                raise StagerError(f"The attached audit {path} is damaged: {error.errors()[0]['msg']}.") from error
+            except (ValidationError, OSError) as error:
+                raise _damaged(run_id, path, error) from error
         return tuple(sorted(found, key=lambda audit: audit.read_at))
 
     def ids(self) -> list[str]:
@@ -104,6 +114,7 @@ class Records:
 
         Raises:
             UsageError: no run begins so, or several do.
+            DamagedRecord: it cannot be read.
         """
         record = self.load(prefix)
         why = store.taint_of(record)
@@ -111,6 +122,28 @@ class Records:
         claimed = self.claimed_by_source(record.run_id)
         return record.model_copy(update={"evidence": marked, "claimed_by_source": claimed})
 
-    def all(self) -> list[RunRecord]:
-        """Return all records, oldest first."""
-        return [self.load(run_id) for run_id in self.ids()]
+    def all(self, store: Store | None = None) -> tuple[list[RunRecord], list[DamagedRecord]]:
+        """Return all records, oldest first (whole, where a store is given), and what is said of the damaged ones."""
+        found, damaged = [], []
+        for run_id in self.ids():
+            try:
+                found.append(self.load_whole(run_id, store) if store else self.load(run_id))
+            except DamagedRecord as error:
+                damaged.append(error)
+        return found, damaged
+
+
+def _damaged(run_id: str, path: Path, error: ValidationError | OSError) -> DamagedRecord:
+    if isinstance(error, OSError):
+        why = error.strerror or str(error)
+    else:
+        first = error.errors()[0]
+        why = ": ".join(filter(None, ("/".join(str(part) for part in first["loc"]), first["msg"])))
+    return DamagedRecord(
+        f"What is recorded of run {run_id} is damaged: {path}: {why}. Its evidence is kept apart from it; "
+        "once that file is moved away, nothing speaks of it any more.",
+        next=f"stager evidence list --run {run_id}",
+        run_id=run_id,
+        file=str(path),
+        why=why,
+    )

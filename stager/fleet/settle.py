@@ -7,6 +7,7 @@ guard on the host restores by itself; only where no guard does is the restore as
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 from stager.clock import Clock
 from stager.errors import ConnectionLost, Fenced, NotRestored, StagerError, Stopped, Unreachable, gravest
-from stager.evidence.records import Records
+from stager.evidence.records import DamagedRecord, Records
 from stager.evidence.store import Store
 from stager.fleet.jobs import playbook_of
 from stager.fleet.launches import WorkerStops
@@ -82,7 +83,10 @@ def by_record(job: Job, run_id: str, home: Path) -> Told | None:
     """Return what this machine's own record says, if it knows how the run ended."""
     if run_id not in Records(home).ids():
         return None
-    record = Records(home).load(run_id)
+    try:
+        record = Records(home).load(run_id)
+    except DamagedRecord:
+        return None  # its host knows
     if record.exit_code is None or record.cleanup is None:
         return None
     return told_of(record, "interrupted" if record.exit_code in CUT_SHORT else "done", "")
@@ -138,8 +142,9 @@ def _settled(session: Session, job: Job, run_id: str, ended: Ended, reason: str,
 
 def record_of(session: Session, job: Job, run_id: str, home: Path) -> RunRecord:
     """Return what this machine knows of a run whose end it does not know: its record, or at least its evidence."""
-    if run_id in Records(home).ids():
-        return Records(home).load(run_id)
+    with suppress(DamagedRecord):  # then as if there were none: what can be told again takes its place
+        if run_id in Records(home).ids():
+            return Records(home).load(run_id)
     exhibits, _ = Store(home).search(run_id=run_id)
     evidence = tuple(item.evidence for item in exhibits)
     return RunRecord(

@@ -23,10 +23,10 @@ def host_of(home: Path, run: str) -> tuple[str, HostSpec]:
     Raises:
         UsageError: this controller knows no such run.
     """
-    record = Records(home).load(run)
-    kept = home / "runs" / record.run_id / "playbook.yaml"
+    run_id = Records(home).resolve(run)  # the copy of its playbook is enough, whatever became of its record
+    kept = home / "runs" / run_id / "playbook.yaml"
     text = kept.read_text(encoding="utf-8")
-    return record.run_id, Source.parse(text, str(kept)).part(Playbook, ()).host
+    return run_id, Source.parse(text, str(kept)).part(Playbook, ()).host
 
 
 def attach(session: Session, run_id: str, *, beside: bool = False) -> dict[str, Any]:

@@ -71,6 +71,26 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
     return code, json.loads(capsys.readouterr().out)
 
 
+def test_one_damaged_record_hides_no_other(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Lists go on with a warning that names the file; who asks for just that run is told what can still be read."""
+    path = Records(home).save(record(run_id="20261129t040000-0000", evidence=(), baseline=()))
+    path.write_text("{")
+
+    for words in (["runs"], ["worklog", "--last", "1"]):
+        assert main(words) == 0
+        said = capsys.readouterr()
+        assert RUN in said.out
+        assert f"warning: What is recorded of run 20261129t040000-0000 is damaged: {path}: Invalid JSON" in said.err
+    for words in (["show", "20261129t04"], ["report", "20261129t04"], ["compare", RUN, "20261129t04"]):
+        code, document = run(capsys, *words)
+        assert code == 1
+        assert document["error"]["file"] == str(path)
+        assert document["error"]["next"] == "stager evidence list --run 20261129t040000-0000"
+    code, _ = run(capsys, "schedule", "morning", "--since", "2026-11-29T05:00+00:00")
+    assert code != 1
+    assert run(capsys, "schedule", "morning", "--since", "2026-11-29T03:30+00:00")[0] == 1
+
+
 def test_the_gate_promotes_and_answers_in_the_contracts_keys(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit 0 with verdict, reasons, evidence_used and missing in one document."""
     code, document = run(capsys, "gate", "cd34")

@@ -43,8 +43,24 @@ def test_a_damaged_record_is_named(tmp_path: Path) -> None:
     path = Records(tmp_path).save(RUN)
     path.write_text(path.read_text().replace('"playbook":"exl3-batch4"', '"playbook":""'))
 
-    with pytest.raises(StagerError, match=r"record\.json is damaged: playbook"):
+    with pytest.raises(StagerError, match=r"is damaged: .*record\.json: playbook: "):
         Records(tmp_path).load("2026")
+
+
+def test_the_others_are_read_beside_a_damaged_record(tmp_path: Path) -> None:
+    """Whatever is wrong with one file, all other records are returned, and the damaged one is named with the reason."""
+    records = Records(tmp_path)
+    records.save(RUN)
+    path = records.save(RUN.model_copy(update={"run_id": "20261129T040000Z-0000"}))
+    path.write_bytes(b"\0")
+    (records.root / "20261129T050000Z-0000" / "record.json").mkdir(parents=True)
+
+    known, damaged = records.all()
+
+    assert known == [RUN]
+    assert [error.details["run_id"] for error in damaged] == ["20261129T040000Z-0000", "20261129T050000Z-0000"]
+    assert f"{path}: Invalid JSON" in damaged[0].message
+    assert "Is a directory" in damaged[1].message
 
 
 def test_raw_samples_beside_a_record_are_checked(tmp_path: Path) -> None:
