@@ -11,6 +11,7 @@ import click
 
 from stager.audit.findings import Audit
 from stager.audit.markdown import markdown
+from stager.audit.othertext import SUFFIXES
 from stager.audit.run import audit as read_sources
 from stager.audit.sources import LocalSources, Sources
 from stager.audit.terminal import terminal
@@ -43,6 +44,7 @@ def audit(
     given = [_config(Path(name)) for name in configs]
     with ExitStack() as hosts:
         result = read_sources([_sources(path, hosts) for path in paths], given)
+    _require_sources(result)
     output.emit(result.document() | {"attached_to": record.run_id if record else None})
     if as_markdown:
         output.say(markdown(result))
@@ -52,6 +54,23 @@ def audit(
         _attach(output, result, record.run_id)
     if check:
         _check(result)
+
+
+def _require_sources(result: Audit) -> None:
+    """Refuse an audit that read no source: that nothing was found there would say nothing.
+
+    Raises:
+        UsageError: not one source file was read.
+    """
+    if result.summary.python_files or result.summary.text_files:
+        return
+    looked_for = ", ".join((".py", *sorted(SUFFIXES)))
+    unread = "".join(f" Not read: {item.path}: {item.why}." for item in result.summary.unread[:5])
+    raise UsageError(
+        f"{', '.join(result.paths)}: nothing was audited, because no source file was read; looked for {looked_for}."
+        f"{unread}",
+        next="stager audit --help",
+    )
 
 
 def _sources(path: str, hosts: ExitStack) -> Sources:

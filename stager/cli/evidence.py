@@ -84,7 +84,10 @@ def show(output: Output, digest: str, raw: Path | None) -> None:
     help="An allowed_signers file; signatures are checked.",
 )
 def verify(output: Output, build: str, signers_path: Path | None) -> int:
-    """Check every document, its raw samples and its signatures anew; say which key, when, what."""
+    """Check every document, its raw samples and its signatures anew; say which key, when, what.
+
+    Exit code 6 if one of them does not hold, or if there is none.
+    """
     store = Store(stager_home())
     exhibits, troubles = _search(build, "", "")
     signers = signers_file(signers_path) if signers_path else []
@@ -93,19 +96,19 @@ def verify(output: Output, build: str, signers_path: Path | None) -> int:
     good = [statement for found, _ in checked for statement in found]
     bad = [statement for _, refused in checked for statement in refused]
     faulty = [item for item in exhibits if item.faults]
-    output.show(verified(exhibits, faulty, [vars(item) for item in good]))
+    output.show(verified(exhibits, faulty, troubles, [vars(item) for item in good]))
     for line in (*trouble_lines(troubles), *(f"{it.file.name}: {it.why}" for it in bad)):
         output.warn(line)
     output.emit(
         {
-            "checked": len(exhibits),
+            "checked": len(exhibits) + len(troubles),
             "faults": [_entry(item) for item in faulty],
             "unreliable": [trouble.document() for trouble in troubles],
             "signed": [{**vars(item), "file": str(item.file)} for item in good],
             "rejected": [{"file": str(item.file), "why": item.why} for item in bad],
         }
     )
-    return NotShown.exit_code if faulty or troubles or bad else 0
+    return 0 if exhibits and not (faulty or troubles or bad) else NotShown.exit_code
 
 
 @command()

@@ -56,9 +56,11 @@ def judge(
     wanted_suite = suite if policy.suite == "current" else policy.suite
     own = sorted((item for item in exhibits if item.evidence.build_id == build_id), key=_by_time)
     others = [item for item in exhibits if item.evidence.build_id != build_id]
+    damaged = {trouble.name for trouble in troubles if trouble.build_id == build_id}
     standings = [
         _standing(claim, [item for item in own if item.name == claim.name], policy, wanted_suite, now)
-        or _Standing(claim, (), (sentences.never_shown(claim, others, build_id),))
+        # Of what cannot be read nobody can say that it was never shown; that it cannot be read is said below.
+        or _Standing(claim, (), () if claim.name in damaged else (sentences.never_shown(claim, others, build_id),))
         for claim in policy.claims
     ]
     chosen, apart = _choose(standings, policy)

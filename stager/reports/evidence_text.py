@@ -92,10 +92,16 @@ def trouble_lines(troubles: Iterable[Unreadable]) -> list[str]:
 
 
 def verified_text(
-    exhibits: Sequence[Exhibit], faulty: Sequence[Exhibit], signed: Sequence[Mapping[str, Any]]
+    exhibits: Sequence[Exhibit],
+    faulty: Sequence[Exhibit],
+    troubles: Sequence[Unreadable],
+    signed: Sequence[Mapping[str, Any]],
 ) -> RenderableType:
     """Return what a check found: how many documents hold, which do not, who signed what and when."""
-    lines = [Text(f"{len(exhibits) - len(faulty)} of {len(exhibits)} documents hold, raw samples included.")]
+    every = len(exhibits) + len(troubles)
+    if not every:
+        return Text("There is no evidence here: nothing was checked, so nothing holds.")
+    lines = [Text(f"{len(exhibits) - len(faulty)} of {every} documents hold, raw samples included.")]
     for item in faulty:
         lines += [visible(f"{item.name} attempt {item.evidence.attempt}: {fault}", "red") for fault in item.faults]
     for statement in signed:

@@ -81,3 +81,17 @@ def test_what_it_refuses(source: Path, capsys: pytest.CaptureFixture[str]) -> No
     (source / "bad.json").write_text("{,}")
     assert main(["audit", str(source), "--config", str(source / "bad.json")]) == 3
     capsys.readouterr()
+
+
+@pytest.mark.parametrize("words", [(), ("--check",), ("--config", "a.yaml")])
+def test_nothing_read_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    """A folder or file without any source is exit 2, with what was looked for; no audit passes by reading nothing."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "a.yaml").write_text("max_batch: 4\n")
+    for path in ("empty", "a.yaml"):
+        assert main(["audit", path, *words]) == 2
+        said = " ".join(capsys.readouterr().err.split())
+        assert f"{path}: nothing was audited, because no source file was read; looked for .py" in said

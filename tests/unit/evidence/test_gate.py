@@ -308,6 +308,13 @@ CASES = (
         TOGETHER,
     ),
     Case("a damaged document", (exhibit(),), ("0001-x.json cannot be relied on",), extra={"troubles": [trouble()]}),
+    Case(
+        "nothing but a damaged document",
+        (),
+        ("0001-x.json cannot be relied on",),
+        missing=("overlap/generating",),
+        extra={"troubles": [trouble()]},
+    ),
     Case("production's own build", (exhibit(),), ("what production runs already",), extra={"incumbent": BUILD}),
     # every reason, not the first
     Case(
