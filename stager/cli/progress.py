@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 from stager.cli.output import Output
@@ -25,6 +26,9 @@ DONE = {
     "marker.clear": "cleared marker",
     "tree.discard": "files removed:",
 }
+
+#: Outcomes of a restore that are not what the step is called after.
+OTHERWISE = ("failed", "left", "stuck")
 
 #: A step that is over within so many seconds is not announced before.
 PATIENCE = 1.0
@@ -57,8 +61,7 @@ class Progress:
             self._waiting = event["why"]
             self._tell(f"    waiting: {event['why']}")
         elif kind == "journal" and event["kind"] == "done":
-            what = "" if event["step"] == "candidate.stop" else f" {event['what']}"
-            self._tell(f"    {DONE.get(event['step'], event['step'] + ':')}{what}")
+            self._tell(f"    {journal_words(event)}")
         elif kind == "armed":
             held = [leg["leg"] for leg in event["legs"] if leg["armed"]]
             missing = [f"{leg['leg']} ({leg['why']})" for leg in event["legs"] if not leg["armed"]]
@@ -95,3 +98,11 @@ class Progress:
             self._timer = None
             word = "  done:" if self._announced else " "
             self.output.say(f"{word} {step}  {seconds(took)}")
+
+
+def journal_words(event: Mapping[str, Any]) -> str:
+    """What the host's journal says was done, or was not."""
+    if event.get("result") in OTHERWISE:
+        return f"{event['result']}: {event['what']} {event.get('why', '')}".rstrip()
+    what = "" if event["step"] == "candidate.stop" else f" {event['what']}"
+    return f"{DONE.get(event['step'], event['step'] + ':')}{what}"

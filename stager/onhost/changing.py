@@ -29,6 +29,8 @@ from .spawning import own_argv, spawn
 from .state import Run
 from .tree import Tree, prune
 
+STILL_S = 10.0  # seconds after which a guard that was asked for the restore and has not begun it stands still
+
 
 def lay(channel: Channel, run: Run, number: int, args: Args) -> Any:
     """Begin to lay a release, or add files to it."""
@@ -71,6 +73,7 @@ def prepare(channel: Channel, run: Run, number: int, args: Args) -> Any:
             run.at("prepare.log"),
             home,
             launch_uid(spec),
+            run.run_id,
             go_on,
             float(args.get("timeout", 1800)),
         )
@@ -153,16 +156,18 @@ def restore_now(channel: Channel, run: Run, number: int, args: Args) -> Any:
     known = ledger.journal.last("verdict")
     if known and known["step"] == "held" and markers.in_the_way(ledger.spec, {}):
         return known  # whoever holds production down for the foreign marker goes on waiting
-    if not begun and (again or not run.wake("restore " + reason)):
-        argv = [*own_argv(channel.program, "restore", run), reason]
-        if launch.by_unit():
-            processes.run(
-                ["systemd-run", "--quiet", "--collect", "--unit=stager-cleanup-%d" % clocks.boottime_ns(), "--", *argv]
-            )
-        else:
-            spawn(argv, run.at("restore.log"))
-    end = clocks.boottime_ns() + int(float(args.get("timeout", 1800)) * clocks.SECOND)
+    guarded = begun or (not again and run.wake("restore " + reason))
+    if not guarded:
+        restore_apart(channel, run, reason)
+    asked = clocks.boottime_ns()
+    end = asked + int(float(args.get("timeout", 1800)) * clocks.SECOND)
     while clocks.boottime_ns() < end:
+        if guarded and not begun and clocks.boottime_ns() > asked + STILL_S * clocks.SECOND:
+            guarded = False
+            if not restoring(run, ledger.refresh()):
+                channel.say("waiting", why="the guard stands still: it is ended, and the restore goes on without it")
+                legs.end_guard(run)
+                restore_apart(channel, run, reason)
         for record in ledger.refresh().journal.all[seen:]:
             seen += 1
             channel.say(
@@ -170,6 +175,8 @@ def restore_now(channel: Channel, run: Run, number: int, args: Args) -> Any:
                 kind=record["kind"],
                 step=record["step"],
                 what=record.get("what") or record.get("unit") or record.get("path") or "",
+                result=record.get("result", ""),
+                why=record.get("why", ""),
             )
             if record["kind"] == "verdict":
                 if record["step"] != "held":
@@ -177,3 +184,13 @@ def restore_now(channel: Channel, run: Run, number: int, args: Args) -> Any:
                 return record
         clocks.pause(0.02)
     raise Fault("the restore has not come to its end yet; it goes on without us", next="stager status")
+
+
+def restore_apart(channel: Channel, run: Run, reason: str) -> None:
+    """Restore in a process of its own, which outlives the channel."""
+    argv = [*own_argv(channel.program, "restore", run), reason]
+    if launch.by_unit():
+        unit = "stager-cleanup-%d" % clocks.boottime_ns()
+        processes.run(["systemd-run", "--quiet", "--collect", "--unit=" + unit, "--", *argv])
+    else:
+        spawn(argv, run.at("restore.log"))

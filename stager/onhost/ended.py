@@ -21,7 +21,8 @@ def word(run: Run, number: int) -> Optional[Fault]:
     restore = restored_by(run)
     step = "stager show %s" % run.run_id
     if restore is None:
-        return Fenced("Run %s was taken over by another controller." % run.run_id, next=step)
+        state = "another controller has this run now; nothing more that we ask for is done"
+        return Fenced("Run %s was taken over by another controller." % run.run_id, host_state=state, next=step)
     reason = str(restore["reason"])
     if reason.startswith(DIED):
         words = "The %s. The guard puts production back." % reason

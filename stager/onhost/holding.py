@@ -6,6 +6,7 @@ from typing import Any, Dict
 
 from . import clocks, lease
 from .channel import Args, Channel
+from .faults import Fenced
 from .ledger import Ledger, change
 from .state import Run
 
@@ -17,6 +18,9 @@ def hold(channel: Channel, run: Run, number: int, args: Args) -> Any:
     """
     asked = float(args["seconds"])
     with change(run, number) as ledger:
+        restore = ledger.journal.last("note", "restore")
+        if restore and restore["fence"] == number:
+            raise Fenced("Run %s was restored meanwhile: %s." % (run.run_id, restore["reason"]), next="stager status")
         room = left(ledger)
         limit = min(room, key=lambda name: room[name])
         seconds = min(asked, room[limit])

@@ -25,6 +25,20 @@ Record = Dict[str, Any]
 REMOTE = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "afs", "ceph", "glusterfs", "fuse.glusterfs")
 
 
+#: What every record has, and of which type: a line that is none of ours must not end a restore.
+SHAPE = {"seq": int, "fence": int, "boot_id": str, "boottime_ns": int, "kind": str, "step": str}
+
+
+def parsed(line: bytes) -> Optional[Record]:
+    """The record that a line holds; None for half a line, and for what is no record."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    ours = isinstance(record, dict) and all(isinstance(record.get(name), kind) for name, kind in SHAPE.items())
+    return record if ours else None
+
+
 class Journal:
     """One run's journal.
 
@@ -74,10 +88,8 @@ class Journal:
         end = data.rfind(b"\n") + 1
         self._whole = end == len(data)
         for line in data[:end].splitlines():
-            try:
-                record = json.loads(line)
-                record["seq"]
-            except (ValueError, KeyError, TypeError):
+            record = parsed(line)
+            if record is None:
                 self.torn += 1
                 continue
             self.records.append(record)
@@ -93,9 +105,9 @@ class Journal:
         self._late_offset += end
         found = []
         for line in data[:end].splitlines():
-            with contextlib.suppress(ValueError, LookupError, TypeError):
-                record = json.loads(line)
-                found.append(dict(record, seq=int(record["seq"])))
+            record = parsed(line)
+            if record is not None:
+                found.append(record)
         known = {record["seq"] for record in found}
         self.unwritten = [record for record in self.unwritten if record["seq"] not in known]
         self.records += found

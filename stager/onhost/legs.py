@@ -6,6 +6,7 @@ Armed and read back before the first stop.
 from __future__ import annotations
 
 import os
+import signal
 from typing import Any, Dict, List
 
 from . import cron, processes
@@ -150,6 +151,13 @@ def disarm(run: Run) -> None:
     for path in (os.path.join(WANTS, boot_unit(run)), os.path.join(UNITS, boot_unit(run))):
         unlink_quietly(path)
     sweep_private(os.path.join(UNITS, boot_unit(run)))
+
+
+def end_guard(run: Run) -> None:
+    """End a guard that stands still, by its own identity; what its end sets off restores."""
+    identity = (read_json(run.at("guard.json")) or {}).get("process")
+    if identity:
+        processes.send(identity, signal.SIGKILL)
 
 
 def standing(run: Run) -> List[str]:

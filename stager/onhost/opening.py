@@ -138,7 +138,8 @@ def forget(run: Run) -> None:
 def attach(channel: Channel, args: Args) -> Any:
     """Take a run over: whoever held its fence before can change nothing any more.
 
-    With ``beside`` nobody is fenced off: we speak for the run together with whoever holds it.
+    With ``beside`` nobody is fenced off: we speak for the run together with whoever holds it. The same where the state
+    folder has become read-only: a restore can still be asked for.
 
     ``over`` is the verdict of a run that ended.
 
@@ -147,7 +148,10 @@ def attach(channel: Channel, args: Args) -> Any:
     """
     run = named(channel.state, args["run_id"])
     ledger = Ledger(run)
-    number = fence.read(run.fence_path) if args.get("beside") else fence.grant(run)
+    number = fence.read(run.fence_path)
+    if not args.get("beside"):
+        with contextlib.suppress(OSError):
+            number = fence.grant(run)
     restore = ledger.journal.last("note", "restore")
     if args.get("beside") and restore and restore["fence"] == number and not ledger.verdict():
         words = "Run %s is being restored: %s. It cannot be held any longer."

@@ -16,6 +16,7 @@ from .files import walk
 from .tree import group_of, own
 
 NOBODY = 65534
+NONCE = "STAGER_PREPARE_OF"  # in the environment of whatever a prepare command starts, sessions of its own included
 
 
 def prepare(
@@ -24,6 +25,7 @@ def prepare(
     log: str,
     home: str,
     user: Optional[int],
+    run_id: str,
     go_on: Callable[[], None],
     timeout: float,
 ) -> None:
@@ -44,7 +46,7 @@ def prepare(
             output.write(("$ %s\n" % " ".join(argv)).encode())
             output.flush()
             try:
-                code = run(argv, folder, output, home, owner, go_on, timeout)
+                code = run(argv, folder, output, home, owner, run_id, go_on, timeout)
             except (OSError, subprocess.TimeoutExpired) as error:
                 raise Refused("prepare: %s: %s" % (" ".join(argv), error)) from None
             if code != 0:
@@ -57,11 +59,12 @@ def run(
     output: IO[bytes],
     home: str,
     owner: Optional[int],
+    run_id: str,
     go_on: Callable[[], None],
     timeout: float,
 ) -> int:
-    """One prepare command, inside the tree, in a session of its own that ends with it."""
-    environment = dict(processes.environment(), HOME=home)
+    """One prepare command, inside the tree, in a session of its own; all that it started ends with it."""
+    environment = dict(processes.environment(), HOME=home, **{NONCE: run_id})
     ids: Dict[str, Any] = {"user": owner, "group": group_of(owner), "extra_groups": []} if owner else {}
     child = subprocess.Popen(
         list(argv),
@@ -86,6 +89,24 @@ def run(
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
         child.wait()
+        end_all(run_id)
+
+
+def end_all(run_id: str) -> None:
+    """End what a run's prepare commands started, also where whoever started them was killed.
+
+    Each is known by the run's id in its environment, and ended by its own identity.
+    """
+    for _ in range(10):
+        found = [
+            processes.identify(pid) for pid in processes.with_environment(b"%s=%s" % (NONCE.encode(), run_id.encode()))
+        ]
+        living = [identity for identity in found if identity]
+        if not living:
+            return
+        for identity in living:
+            processes.send(identity, signal.SIGKILL)
+        clocks.pause(0.02)
 
 
 def distributions(folder: str) -> List[Dict[str, str]]:

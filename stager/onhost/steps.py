@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
-from . import answers, booted, clocks, closing, decide, markers, notify, undo
+from . import answers, booted, clocks, closing, decide, markers, notify, preparing, undo
 from .journal import Record
 from .ledger import Ledger
 from .locks import Hold
@@ -52,7 +52,8 @@ class Steps:
         return float(check["within"]) if check else UNIT_TIMEOUT
 
     def candidate(self) -> None:
-        """The candidate goes first: nothing else is touched while it may hold the card."""
+        """The candidate goes first, and what made it: nothing else is touched while it may hold the card."""
+        preparing.end_all(self.ledger.run.run_id)
         for pair in self.open("candidate.stop"):
             self.hold.extend(float(pair[0]["undo"]["grace"]) + undo.MEMORY_PATIENCE + 30)
             try:

@@ -41,7 +41,7 @@ def test_a_command_under_way_ends_when_the_run_does(tmp_path: Path) -> None:
     began = time.monotonic()
     with pytest.raises(Fenced):
         preparing.prepare(
-            str(tmp_path), [script(mark)], str(tmp_path / "log"), str(tmp_path / "home"), None, over, 60.0
+            str(tmp_path), [script(mark)], str(tmp_path / "log"), str(tmp_path / "home"), None, "run-1", over, 60.0
         )
     assert time.monotonic() - began < 15
     end = time.monotonic() + 5
@@ -55,7 +55,14 @@ def test_a_command_that_takes_too_long_is_refused(tmp_path: Path) -> None:
     mark = MARK % tmp_path.name
     with pytest.raises(Refused, match="timed out"):
         preparing.prepare(
-            str(tmp_path), [script(mark)], str(tmp_path / "log"), str(tmp_path / "home"), None, lambda: None, 0.5
+            str(tmp_path),
+            [script(mark)],
+            str(tmp_path / "log"),
+            str(tmp_path / "home"),
+            None,
+            "run-1",
+            lambda: None,
+            0.5,
         )
     end = time.monotonic() + 5
     while left(mark) and time.monotonic() < end:
@@ -72,6 +79,7 @@ def test_a_command_that_fails_is_refused_with_its_words(tmp_path: Path) -> None:
             str(tmp_path / "log"),
             str(tmp_path / "home"),
             None,
+            "run-1",
             lambda: None,
             60.0,
         )
