@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from stager import __version__
-from stager.cli.home import stager_home
+from stager.cli.home import home_path
 from stager.errors import StagerError
 
 
@@ -31,7 +31,7 @@ def fault(error: BaseException, *, host_state: str) -> Fault:
 
 
 def _write(trace: str) -> Path:
-    folder = stager_home() / "faults"
+    folder = home_path() / "faults"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     path = folder / f"{moment}-{os.getpid()}.txt"

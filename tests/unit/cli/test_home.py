@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from stager.cli.home import stager_home
+from stager.cli.main import main
+from stager.errors import UsageError
 
 
 def test_its_own_variable_decides(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -27,3 +30,37 @@ def test_otherwise_it_is_in_the_xdg_state_folder(monkeypatch: pytest.MonkeyPatch
     for value in ("relative", ""):
         monkeypatch.setenv("XDG_STATE_HOME", value)
         assert stager_home() == Path.home() / ".local" / "state" / "stager"
+
+
+@pytest.mark.parametrize("below", ["", "further/down"])
+def test_a_file_is_no_place_for_it(
+    below: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A STAGER_HOME that is a file, or below one, is wrong use with the path named, not an empty store."""
+    home = tmp_path / "file" / below
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("STAGER_HOME", str(home))
+
+    for command in (["runs"], ["status"], ["evidence", "list"]):
+        assert main(command) == 2
+        said = capsys.readouterr()
+        assert f"stager: {home}, where stager keeps its state (STAGER_HOME), cannot be used: " in said.err
+        assert said.out == ""
+
+
+def test_a_folder_that_may_not_be_read_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A store of somebody else's, or one below a closed folder, is wrong use in one sentence, without a trace."""
+    closed = tmp_path / "closed"
+    (closed / "store").mkdir(parents=True)
+    closed.chmod(0)
+    if os.geteuid() == 0:
+        os.seteuid(65534)  # root may read anything
+    try:
+        for home in (closed, closed / "store"):
+            monkeypatch.setenv("STAGER_HOME", str(home))
+            with pytest.raises(UsageError, match=f"^{home}, where .* cannot be used: [^\n]*$"):
+                stager_home()
+    finally:
+        if os.getuid() == 0:
+            os.seteuid(0)
+        closed.chmod(0o700)
