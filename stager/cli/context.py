@@ -143,6 +143,8 @@ def _show(output: Output, answer: Report, *, ascii_only: bool) -> None:
     )
     state = f"; recurrent state {answer.state_bytes / MIB:.3f} MiB per sequence" if answer.state_bytes else ""
     output.say(f"Native window {architecture.window:,} tokens{state}.")
+    for reason in dict.fromkeys(reason for reasons in answer.reasons.values() for reason in reasons):
+        output.say(f"Cannot hold together: {reason}")
     output.say()
     output.show(_table(answer))
     output.say()
@@ -154,15 +156,14 @@ def _show(output: Output, answer: Report, *, ascii_only: bool) -> None:
         f"of requests of {top.context:,} tokens it holds {top.pool_requests} at once. "
         "A capacity field cannot tell such a pool from private windows."
     )
-    for reason in dict.fromkeys(reason for reasons in answer.reasons.values() for reason in reasons):
-        output.say(f"Cannot hold together: {reason}")
     for note in architecture.notes:
         output.say(f"Note: {note}")
     output.say(f"Not counted: {'; '.join(NOT_COUNTED)}.")
 
 
 def _table(answer: Report) -> Table:
-    table = Table(box=None, pad_edge=False, title="GiB of keys and values", title_justify="left", title_style="")
+    each = "" if answer.depth == answer.architecture.window else f", for {answer.depth:,} tokens a window"
+    table = Table(box=None, pad_edge=False, title=f"GiB of keys and values{each}", title_justify="left", title_style="")
     for name in ("cache", "B/token", *("1 window" if n == 1 else f"{n} windows" for n in answer.rows[0].private)):
         table.add_column(name, justify="left" if name == "cache" else "right")
     if answer.card.free is not None:

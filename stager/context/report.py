@@ -21,7 +21,7 @@ NOT_COUNTED = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One storage format: bytes per token, bytes of one full window, and bytes of n private windows."""
+    """One storage format: bytes per token, of one native window, and of n private windows of the depth asked for."""
 
     stored: Stored
     bytes_per_token: int
@@ -41,6 +41,11 @@ class Report:
     state_bytes: int
 
     @property
+    def depth(self) -> int:
+        """Tokens of one private window: as many as each request was said to have, or the native window."""
+        return self.claims.context or self.architecture.window
+
+    @property
     def reasons(self) -> dict[str, tuple[str, ...]]:
         """Per format, why the claims cannot hold together; formats without a reason are absent."""
         return {row.stored.name: row.ceiling.reasons for row in self.rows if row.ceiling.reasons}
@@ -57,12 +62,13 @@ def report(
 ) -> Report:
     """Do the arithmetic for each format; ``counts`` are the numbers of private windows to show."""
     wanted = sorted({*counts, claims.slots or 1})
+    depth = claims.context or architecture.window
     rows = tuple(
         Row(
             stored,
             bytes_per_token(architecture, stored),
             window_bytes(architecture, stored, architecture.window),
-            {n: window_bytes(architecture, stored, architecture.window, windows=n) for n in wanted},
+            {n: window_bytes(architecture, stored, depth, windows=n) for n in wanted},
             ceiling(architecture, stored, claims, card, pool_tokens=pool_tokens),
         )
         for stored in formats
@@ -84,6 +90,7 @@ def document(answer: Report) -> dict[str, Any]:
         "bytes_per_token": bytes_per_token(architecture, Stored.both(find_format("fp16"))),
         "bytes_per_token_by_format": {row.stored.name: row.bytes_per_token for row in answer.rows},
         "formats": {row.stored.name: _gib(row.window_bytes) for row in answer.rows},
+        "private_window_tokens": answer.depth,
         "private_windows": {
             row.stored.name: {str(n): _gib(size) for n, size in row.private.items()} for row in answer.rows
         },

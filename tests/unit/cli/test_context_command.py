@@ -40,6 +40,23 @@ def test_people_see_the_table_and_the_ceiling(capsys: pytest.CaptureFixture[str]
     assert "664,832" in text
 
 
+def test_the_context_that_was_asked_for_is_the_one_that_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """Table, chart and document are about --context, and that it is more than the native window comes before them."""
+    words = ["context", *NOTES, "--card", "24GiB", "--weights", "12GiB", "--context", "524288", "--format", "q8_0"]
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    main([*words, "--json"])
+    found = json.loads(capsys.readouterr().out)
+
+    exceeds = "524,288 tokens per request are more than the model's native window of 262,144"
+    assert 0 < text.index(exceeds) < text.index("GiB of keys and values, for 524,288 tokens a window")
+    assert "q8_0 34,816 17.00 34.00 68.00" in " ".join(text.split())
+    assert "68.00 GiB  too much" in text
+    assert found["private_window_tokens"] == 524_288
+    assert found["private_windows"]["q8_0"]["1"] == 17.0
+    assert found["formats"]["q8_0"] == 8.5  # for the native window, as ever
+
+
 def test_a_unified_cache_is_judged_as_a_pool(capsys: pytest.CaptureFixture[str]) -> None:
     """With --unified the claims are held against one shared cache."""
     main(["context", *NOTES, "--unified", "--context", "240118", "--format", "q8_0/q4_0", "--json"])
