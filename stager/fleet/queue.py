@@ -24,6 +24,7 @@ from stager.fleet.rows import (
     Row,
     options,
     row_of,
+    was_taken_over,
     waves_options,
 )
 from stager.fleet.strays import Strays
@@ -112,7 +113,8 @@ class Queue:
     def cancel(self, prefix: str, who: str) -> list[Row]:
         """Cancel every job, and the rollout, whose name begins so; one that runs cleans up first.
 
-        The word is written before the state is changed, so that a worker that takes the job in between sees it.
+        The word is written before the state is changed, so that a worker that takes the job in between sees it. A job
+        that waits for its first place ends at once, with the run that waits for it.
 
         Raises:
             UsageError: there is none that has not ended.
@@ -126,8 +128,12 @@ class Queue:
                 self._client.cancel_workflow(name)
             for row in open_rows:
                 self._client.update_workflow_attributes(row.job.job_id, {"cancelled_by": who}, merge=True)
-                if row.state == "queued":
-                    self._client.cancel_workflow(row.job.job_id)
+        words = {row.job.job_id for row in open_rows}
+        now = [row for row in self.rows(batch=prefix) if row.job.job_id in words]
+        with answering(self._database):  # a run that is named from here on reads the word before it is opened
+            for row in now:
+                if row.state == "queued" or (row.state == "waiting" and not row.run_id):
+                    self._client.cancel_workflow(row.job.job_id, cancel_children=True)
         return self.rows(batch=prefix)
 
     def owner(self, workflow_id: str) -> str:
@@ -149,6 +155,12 @@ class Queue:
         with answering(self._database):
             found = self._client.list_workflows(workflow_ids=list(job_ids), load_input=False, load_output=False)
         return {one.workflow_id for one in found if (one.attributes or {}).get("cancelled_by")}
+
+    def taken_over(self, job_id: str) -> bool:
+        """Whether a job reads as cancelled only because another version is about to begin it anew, or has."""
+        with answering(self._database):
+            found = self._client.list_workflows(workflow_ids=[job_id], load_input=False, load_output=False)
+        return was_taken_over(found[0])
 
     def note(self, job_id: str, attributes: Mapping[str, str]) -> None:
         """Write words beside a job, such as its run's id."""

@@ -18,7 +18,7 @@ JOB, RUN, ROLLOUT, NIGHT = "stager_job", "stager_run", "stager_rollout", "stager
 LASTING = (JOB, ROLLOUT, NIGHT)
 APPLICATION = "stager"
 #: The shape of the workflows. It is raised only when they change so that one begun by an older stager cannot go on.
-VERSION = "stager-fleet-2"
+VERSION = "stager-fleet-3"
 
 #: Written beside a workflow that another version had begun, before it is begun anew.
 TAKEN_OVER = "taken_over"
@@ -118,6 +118,12 @@ def is_stray(status: WorkflowStatus) -> bool:
     """Whether a workflow of a dead process is left undone: begun, or put back for a version that serves no more."""
     put_back = status.status == "ENQUEUED" and status.app_version not in (None, VERSION)
     return status.status == "PENDING" or put_back or _between_versions(status)
+
+
+def was_taken_over(status: WorkflowStatus) -> bool:
+    """Whether a job that somebody saw as cancelled is not: a version, ours or another, begins it anew, or has."""
+    by = (status.attributes or {}).get(TAKEN_OVER)
+    return status.status != "CANCELLED" or (by is not None and status.app_version != by)
 
 
 def _between_versions(status: WorkflowStatus) -> bool:

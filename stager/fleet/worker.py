@@ -114,7 +114,8 @@ class Worker:
         """
         from dbos import DBOS
 
-        dead = [entry for entry in queue.roster.all() if entry.process != me.process and self._is_dead(entry, me)]
+        entries = queue.roster.all()
+        dead = [entry for entry in entries if entry.process != me.process and self._is_dead(entry, me)]
         strays = queue.strays.left_by([entry.process for entry in dead])
         for entry in dead:
             left = [one for one in strays if one.executor_id == entry.process]
@@ -127,6 +128,9 @@ class Worker:
             for one in sorted(left, key=lambda one: one.name == ROLLOUT):  # a rollout asks for its jobs
                 if one.app_version != VERSION:
                     queue.strays.begin_anew(one)
+        living = [entry.process for entry in entries if entry not in dead]
+        for one in sorted(queue.strays.put_back(living), key=lambda one: one.name == ROLLOUT):
+            queue.strays.begin_anew(one)
 
     def _is_dead(self, entry: Entry, me: Identity) -> bool:
         if entry.folder == me.folder:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from stager.clock import Clock
 from stager.fleet.database import Database, DatabaseGone
@@ -23,6 +23,9 @@ from stager.fleet.waves import stopped
 from stager.fleet.work import Work, pause_before_next
 from stager.models.base import Model
 from stager.models.fleet import Job, Launch, Rollout, Told
+
+if TYPE_CHECKING:
+    from dbos import WorkflowHandle
 
 Document = dict[str, Any]
 #: In the place of a worker's process where it is not known: never our own.
@@ -98,6 +101,19 @@ def define(work: Work, queue: Queue, nights: Callable[[Document], Document]) -> 
                 DBOS.sleep(pause)
         return tries[-1][1].document()
 
+    @DBOS.step(name="ask whether it was cancelled")
+    def cancelled(job_id: str) -> bool:
+        return not patiently(lambda: queue.taken_over(job_id), work.clock)
+
+    def end_of(handle: WorkflowHandle[Any]) -> Told:
+        while True:
+            try:
+                return read(Told, handle.get_result())
+            except error.DBOSAwaitedWorkflowCancelledError:
+                if cancelled(handle.workflow_id):
+                    return Told(ending="cancelled", exit_code=143)
+                DBOS.sleep(BEAT_EVERY)  # it was cancelled on the way to another version, which begins it anew
+
     @DBOS.workflow(name=ROLLOUT, max_recovery_attempts=None)
     def rollout_workflow(document: Document) -> Document:
         rollout = read(Rollout, document)
@@ -107,11 +123,7 @@ def define(work: Work, queue: Queue, nights: Callable[[Document], Document]) -> 
                 left = [job.job_id for later in rollout.waves[number:] for job in later]
                 return {"stopped": why, "withheld": left}
             handles = [DBOS.enqueue_workflow_with_options(options(job), job.document()) for job in wave]
-            for handle in handles:
-                try:
-                    ended.append(read(Told, handle.get_result()))
-                except error.DBOSAwaitedWorkflowCancelledError:
-                    ended.append(Told(ending="cancelled", exit_code=143))
+            ended.extend(end_of(handle) for handle in handles)
         return {"stopped": stopped(ended, rollout.stop_after), "withheld": []}
 
     @DBOS.step(name="begin the night")
