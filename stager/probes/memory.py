@@ -45,7 +45,7 @@ class MemoryProbe:
     """Reads device memory under prompts of growing length, and after each whether it came back."""
 
     name = "memory"
-    version = 1
+    version = 2
     claims = ("returned",)
     parameters = MemoryParameters
     thresholds: Mapping[str, Any] = {"floor_slack_bytes": FLOOR_SLACK, "floor_share": FLOOR_SHARE}
@@ -57,22 +57,32 @@ class MemoryProbe:
     async def run(self, target: Target, parameters: MemoryParameters) -> tuple[ProbeResult, ...]:
         """Return one finding for the claim ``returned``."""
         book = Logbook("returned", parameters)
-        samples = 0
-        try:
+        readings = 0
+
+        async def read() -> int:
+            nonlocal readings
             if target.device_memory is None:
                 raise Unseen("this client has no way to read it")
-            await target.device_memory()
-            samples = await _experiment(target, target.device_memory, parameters, book)
+            held = await target.device_memory()
+            readings += 1
+            return held
+
+        try:
+            await read()
+            ended = await _experiment(target, read, parameters, book)
         except Unseen as error:
-            book.doubt(f"the candidate's device memory cannot be read: {error}")
+            ended = "reading ended" if readings else "nothing could be read"
+            still = f"be read any more, after {readings} readings" if readings else "be read"
+            book.doubt(f"the candidate's device memory cannot {still}: {error}")
         except NoCount as error:
+            ended = "no length could be aimed at"
             error.note(book, "the prompts' lengths cannot be aimed at")
         return (
             book.result(
                 target,
                 sampled="device memory of the candidate's process tree, under prompts of growing length and after each",
-                sample_count=samples,
-                ended_because="all lengths were tried" if samples else "nothing could be read",
+                sample_count=readings,
+                ended_because=ended,
                 not_proven=(
                     "that no job is left: an engine that keeps a pool of fixed size shows no change whatever runs",
                     "memory inside the engine's own pool, and host memory",
@@ -83,7 +93,8 @@ class MemoryProbe:
         )
 
 
-async def _experiment(target: Target, read: DeviceMemory, parameters: MemoryParameters, book: Logbook) -> int:
+async def _experiment(target: Target, read: DeviceMemory, parameters: MemoryParameters, book: Logbook) -> str:
+    """Try every length, then a cut; return why it ended."""
     rng = random.Random()
     yardstick = await take_measure(target, rng, parameters.timeout)
     context = target.claims.context
@@ -92,41 +103,41 @@ async def _experiment(target: Target, read: DeviceMemory, parameters: MemoryPara
     book.measure("floor", floor, "bytes")
     lengths = [round(longest * (i + 1) / parameters.points) for i in range(parameters.points)]
     points: list[tuple[int, int]] = []
-    samples = 0
+    ended = "all lengths were tried"
     for length, cut in [*((length, None) for length in lengths), (longest, Cut(How.CLOSE, after_deltas=4))]:
         text = " ".join(sentences(rng, yardstick.sentences_for(length)))
         request = chat_request(target, text, max_tokens=MAX_TOKENS, exact=True, cut=cut)
-        peak, count, tokens = await _peak(target, read, request, parameters, book)
-        samples += count
+        peak, tokens = await _peak(target, read, request, parameters, book)
         if peak is None:
-            return samples
+            return "a request gave nothing to judge"
         if cut is None:
             points.append((tokens or length, peak))
         left = await _floor_again(read, floor, parameters.back_within)
         if left:
             what = "a request whose client left" if cut else f"a prompt of {length} tokens"
             book.fail(f"{left / 2**20:.0f} MiB were still held {parameters.back_within:g} s after {what}")
+            ended = "memory did not come back"
             break
     book.raw["points"] = points
     if (line := fit(points)) is not None:
         book.measure("bytes_per_token", line.slope, "bytes/token")
         book.measure("r_squared", line.r_squared, "ratio")
-    return samples
+    return ended
 
 
 async def _peak(
     target: Target, read: DeviceMemory, request: CompletionRequest, parameters: MemoryParameters, book: Logbook
-) -> tuple[int | None, int, int | None]:
-    """Return the most memory seen while a request ran, how many readings there were, and its real prompt length."""
+) -> tuple[int | None, int | None]:
+    """Return the most memory seen while a request ran, and its real prompt length."""
     async with sampling(read, _INTERVAL_S, most_waiting=1) as samples:
         completion = await ask_once(target, request, parameters.timeout)
     book.raw.setdefault("answers", []).append(sketch(completion, times=False))
     if not book.usable(completion, "a prompt"):
-        return None, samples.obtained, None
+        return None, None
     if not samples.values:
         why = next((sample.error for sample in samples.errors), None) or "it was over too soon"
         book.doubt(f"no reading fell into a request: {why}")
-    return max(samples.values, default=None), samples.obtained, completion.prompt_tokens
+    return max(samples.values, default=None), completion.prompt_tokens
 
 
 async def _floor_again(read: DeviceMemory, floor: int, within: float) -> int:

@@ -65,7 +65,7 @@ def test_where_nothing_can_be_read_nothing_is_said() -> None:
 
 def test_memory_that_can_be_read_no_more_is_not_taken_for_back() -> None:
     """Readings that end in mid-experiment, with memory still held, give inconclusive and never a pass."""
-    readings = iter([2**30] * 3)
+    readings = iter([2**30] * 3)  # before anything, as the floor, and one more
 
     async def read() -> int:
         if (value := next(readings, None)) is None:
@@ -74,4 +74,6 @@ def test_memory_that_can_be_read_no_more_is_not_taken_for_back() -> None:
 
     found = finding("memory", target={"device_memory": read})
     assert found.verdict is Verdict.INCONCLUSIVE
-    assert "the driver is gone" in found.reasons[0]
+    assert "cannot be read any more, after 3 readings: the driver is gone" in found.reasons[0]
+    assert found.sample_count == 3
+    assert found.termination.reason == "reading ended"
