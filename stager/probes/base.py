@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from stager.models.base import Model
 from stager.models.evidence import Finding, Termination, Vantage, Verdict
@@ -40,7 +40,7 @@ class Probe(Protocol[P]):
 
     @property
     def claims(self) -> tuple[str, ...]:
-        """The claims it always answers, one finding each."""
+        """The claims it answers, one finding each; all of them, unless it is ``Selective``."""
 
     @property
     def parameters(self) -> type[P]:
@@ -57,20 +57,29 @@ class Probe(Protocol[P]):
         """Do the experiment and judge it: one result per claim."""
 
 
+@runtime_checkable
+class Selective(Protocol):
+    """A probe whose parameters choose among its claims."""
+
+    def asked(self, parameters: Model) -> tuple[str, ...]:
+        """The claims that get a finding under these parameters."""
+
+
 async def run_probe(probe: Probe[P], target: Target, parameters: P) -> tuple[ProbeResult, ...]:
-    """Run a probe within its own time limit; something comes back for each of its claims, whatever happens.
+    """Run a probe within its own time limit; something comes back for each claim asked for, whatever happens.
 
     An exception or the time limit gives ``error`` findings. If this task is cancelled, ``aborted`` findings
     are returned and the task's own cancellation count (``Task.cancelling()``) is left for the caller to act on.
     """
     begun = datetime.now(UTC)
     limit = probe.time_limit(parameters)
+    claims = probe.asked(parameters) if isinstance(probe, Selective) else probe.claims
     work = asyncio.ensure_future(probe.run(target, parameters))
 
     def instead(verdict: Verdict, reason: str, termination: str) -> tuple[ProbeResult, ...]:
         return tuple(
             ProbeResult(_unfinished(claim, parameters, begun, verdict, reason, termination), target.vantage(), b"{}")
-            for claim in probe.claims
+            for claim in claims
         )
 
     try:

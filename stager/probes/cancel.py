@@ -51,7 +51,7 @@ class CancelProbe:
     """Lets clients leave in every phase and way, and watches the gauges, a neighbour and the next first token."""
 
     name = "cancel"
-    version = 2
+    version = 3
     claims = tuple(phase.claim for phase in Phase)
     parameters = CancelParameters
     thresholds: Mapping[str, Any] = {
@@ -64,6 +64,10 @@ class CancelProbe:
         "device_slack": DEVICE_SLACK,
         "races": RACES,
     }
+
+    def asked(self, parameters: CancelParameters) -> tuple[str, ...]:
+        """One claim for each phase that is to be run."""
+        return tuple(phase.claim for phase in Phase if phase in parameters.phases)
 
     def time_limit(self, parameters: CancelParameters) -> float:
         """A cell is at most four answers; ten for the controls and the races, four between phases."""
@@ -146,6 +150,10 @@ def _not_proven(
             limits.append(f"races rarer than the {parameters.races} cancels tried, and jobs that come back later")
         case Phase.PREFILL:
             limits.append("when, within the step it was in, a job ended: engines look for disconnects between steps")
+            if bench and not bench.beside:
+                limits.append(
+                    "that a neighbour goes on undisturbed: beside the only claimed slot there is room for none"
+                )
         case Phase.QUEUED:
             limits.append("requests that are not streamed, and queues of more than one request")
             if bench and bench.waiting is None:

@@ -72,6 +72,11 @@ class Bench:
         return self.target.claims.slots or 1
 
     @property
+    def beside(self) -> bool:
+        """Whether a prompt can be read beside a neighbour: not where a single slot, or none, is claimed."""
+        return self.width > 1
+
+    @property
     def gauges(self) -> tuple[Reading, ...]:
         """The gauges that must come back to zero, each once."""
         return tuple(dict.fromkeys(gauge for gauge in (self.active, self.busy) if gauge is not None))
@@ -149,9 +154,13 @@ async def take_bench(target: Target, timeout_s: float, grace: float, prompt_toke
     texts = []
     for tokens in (prompt_tokens, 0):
         beside = CompletionRequest(*_path_body(bench.victim(None, tokens), NEIGHBOUR_TOKENS // 2), keep_raw=False)
-        neighbour, companion = await asyncio.gather(
-            ask_once(target, bench.neighbour(), timeout_s), ask_once(target, beside, timeout_s)
-        )
+        if bench.beside:
+            neighbour, companion = await asyncio.gather(
+                ask_once(target, bench.neighbour(), timeout_s), ask_once(target, beside, timeout_s)
+            )
+        else:  # in one slot one would wait for the other, and the wait would pass for the reading of its prompt
+            neighbour = await ask_once(target, bench.neighbour(), timeout_s)
+            companion = await ask_once(target, beside, timeout_s)
         texts.append(_whole(neighbour).content)
         bench.beside_ttft = neighbour.ttft or 0.0
         bench.prefill_s = max(bench.prefill_s, _whole(companion).ttft or 0.0)

@@ -77,11 +77,15 @@ async def run_cell(bench: Bench, phase: Phase, way: How, book: Logbook) -> Cell:
 
 
 async def _leave_slot(bench: Bench, cell: Cell, book: Logbook) -> None:
-    """Let the victim's client leave while the victim holds a slot, and watch the engine let go of it."""
-    neighbour = start(bench, bench.neighbour())  # before the victim, so that it holds its slot when the victim comes
+    """Let the victim's client leave while the victim holds a slot, and watch the engine let go of it.
+
+    In an engine of one slot a prompt is read without a neighbour: behind it the victim would wait, not be read.
+    """
     reading = cell.phase is Phase.PREFILL
+    # Before the victim, so that it holds its slot when the victim comes.
+    neighbour = start(bench, bench.neighbour()) if bench.beside or not reading else None
     try:
-        if await neighbour.speaks(bench.timeout):
+        if neighbour is None or await neighbour.speaks(bench.timeout):
             cut = leaving(
                 cell.way,
                 bench,
@@ -93,10 +97,12 @@ async def _leave_slot(bench: Bench, cell: Cell, book: Logbook) -> None:
             cell.ghost_until_ns = bench.ghost_until_ns(left_ns)
             _note_victim(cell, victim, cut, book)
             if bench.active:
-                await _gauge_back(bench, cell, bench.active, left_ns, lambda: not neighbour.task.done())
-        await _judge_neighbour(bench, cell, neighbour)
+                await _gauge_back(bench, cell, bench.active, left_ns, lambda: neighbour is not None and neighbour.runs)
+        if neighbour is not None:
+            await _judge_neighbour(bench, cell, neighbour)
     finally:
-        await neighbour.end()
+        if neighbour is not None:
+            await neighbour.end()
 
 
 async def _leave_queue(bench: Bench, cell: Cell, book: Logbook) -> None:
@@ -118,7 +124,7 @@ async def _leave_queue(bench: Bench, cell: Cell, book: Logbook) -> None:
             await queue.free()
             cell.ghost_until_ns = bench.ghost_until_ns(ticks())  # it would begin only now
             if bench.active:
-                await _gauge_back(bench, cell, bench.active, ticks(), lambda: not queue.neighbour.task.done())
+                await _gauge_back(bench, cell, bench.active, ticks(), lambda: queue.neighbour.runs)
         await _judge_neighbour(bench, cell, queue.neighbour)
 
 

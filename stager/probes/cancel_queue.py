@@ -76,12 +76,12 @@ class Queue:
     async def shows_it(self) -> bool:
         """Wait until the gauge shows a request waiting, at most a deadline: some gauges answer between steps only.
 
-        Where there is no gauge, wait as long as a request may be on its way.
+        Where there is no gauge, wait as long as a request may be on its way; nothing is seen then.
         """
         waiting = self.bench.waiting
         if waiting is None:
             await asyncio.sleep(ON_ITS_WAY_S)
-            return True
+            return False
         patience = self.bench.deadline(reading=False)
         end = ticks() + round(patience * 1e9)
         async with connect(self.bench.target.base_url, limits_for(0, patience + 1)) as connection:
@@ -99,6 +99,7 @@ class Queue:
         found = Queued()
         waiting = self.bench.waiting
         if waiting is None:
+            found.doubted.append("the engine shows no gauge of its queue: nobody saw the request wait, nor leave")
             return found
         if not seen:
             found.doubted.append(f"{waiting.where} never showed the request waiting")

@@ -27,6 +27,11 @@ class Running:
         waiter.cancel()
         return self.speaking.is_set()
 
+    @property
+    def runs(self) -> bool:
+        """Whether it has not ended yet."""
+        return not self.task.done()
+
     async def end(self) -> None:
         """Stop it where it is, if it still runs."""
         self.task.cancel()

@@ -1,17 +1,24 @@
 """A client that leaves must leave nothing behind."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
 from stager.client.completion import How
+from stager.client.ticks import ticks
 from stager.engines.openai import OPENAI
 from stager.lab.knobs import Knobs, Shape
+from stager.lab.process import lab_process
 from stager.models.evidence import Finding, Verdict
+from stager.probes.base import ProbeResult, run_probe
 from stager.probes.calibrate_settings import LAB_ENGINE, lab_target
-from stager.probes.cancel_bench import Bench
-from stager.probes.cancel_watch import Soon
-from stager.probes.target import Claims, Unseen
+from stager.probes.cancel import CancelParameters, CancelProbe
+from stager.probes.cancel_bench import Bench, token_seconds
+from stager.probes.cancel_streams import leaving, start
+from stager.probes.cancel_watch import Soon, next_token
+from stager.probes.requests import ask_once
+from stager.probes.target import Claims, Target, Unseen
 from tests.unit.probes.bench import finding, results
 
 CLAIMS = ("decoding", "prefilling", "queued")
@@ -84,7 +91,30 @@ def test_a_late_token_of_a_slow_machine_is_no_ghost() -> None:
         soon.note(refuted.append, doubted.append)
     assert refuted == ["late"]
     assert len(doubted) == 1
-    assert doubted[0].startswith("later; but the tokens after it came slower too")
+    assert doubted[0].startswith("later; but with no ghost left tokens came slower too")
+
+
+def test_a_ghost_does_not_excuse_itself_by_slowing_what_comes_after_it() -> None:
+    """Where sequences take turns ghosts slow every token: the pace counts only once they are over, and is good then."""
+
+    async def go() -> tuple[Soon, float]:
+        async with lab_process() as lab:
+            shape = Shape(slots=8, step_s=0.04)
+            url = await lab.start(shape, Knobs(time_slicing=True, ghost_behind_true_gauge=True))
+            target = replace(lab_target(url, shape), claims=Claims(slots=8, context=24))
+            bench = Bench(target, 20.0, 0.1, 64, None, None)
+            control = await ask_once(target, bench.short(), 20.0)
+            bench.ttft, bench.token_s = control.ttft, token_seconds(control)
+            bench.wide_token_s = 8 * bench.token_s
+            cuts = [leaving(How.CLOSE, bench, after_deltas=1) for _ in range(7)]
+            await asyncio.gather(*(start(bench, bench.victim(cut)).task for cut in cuts))
+            began = ticks()
+            return await next_token(bench, bench.ghost_until_ns(began)), (ticks() - began) / 1e9
+
+    soon, took = asyncio.run(go())
+    assert soon.late, soon
+    assert soon.slower is False
+    assert took > 3.0  # the tries were slowed, and the pace was asked for after them
 
 
 def test_only_one_step_of_a_long_prompt_is_added_to_the_deadline() -> None:
@@ -131,6 +161,43 @@ def test_a_job_too_short_to_haunt_is_inconclusive() -> None:
     found = finding("cancel", target={"engine": engine}, claims=claims, prompt_tokens=100, deadline=30.0, **QUICK)
     assert found.verdict is Verdict.INCONCLUSIVE
     assert "no ghost could show" in found.reasons[0]
+
+
+@pytest.mark.parametrize("knobs", [Knobs(), Knobs(ghost_in_queue=True)])
+def test_a_queue_without_a_gauge_is_never_passed(knobs: Knobs) -> None:
+    """Where nobody can see a request wait or leave, the claim about the queue is inconclusive, with that reason."""
+    engine = replace(LAB_ENGINE, waiting=())
+    found = finding("cancel", knobs, target={"engine": engine}, phases=["queued"], ways=["close"], races=0)
+    assert found.verdict in (Verdict.INCONCLUSIVE, Verdict.FAILED)
+    assert any("no gauge of its queue" in reason for reason in found.reasons)
+    if knobs == Knobs():
+        assert found.verdict is Verdict.INCONCLUSIVE, found.reasons
+
+
+@pytest.mark.parametrize(("ghost", "verdict"), [(False, Verdict.PASSED), (True, Verdict.FAILED)])
+def test_an_engine_of_one_slot_is_left_while_it_reads(ghost: bool, verdict: Verdict) -> None:
+    """With one slot no neighbour takes it, so the client really leaves a prefill: a ghost in it is found."""
+    knobs, shape = Knobs(ghost_in_prefill=ghost), Shape(slots=1)
+    found = finding("cancel", knobs, shape, phases=["prefill"], ways=["close"], races=0)
+    assert found.verdict is verdict, found.reasons
+    assert found.measurements["prefill_control"].value < 0.24  # a neighbour's 48 tokens are not in it
+    assert any("beside the only claimed slot" in sentence for sentence in found.not_proven)
+
+
+def test_a_probe_that_ran_out_of_time_answers_only_what_was_asked() -> None:
+    """A phase that was left out gets no finding either when the probe breaks or is stopped."""
+
+    class Hasty(CancelProbe):
+        def time_limit(self, parameters: CancelParameters) -> float:
+            return 0.05
+
+        async def run(self, target: Target, parameters: CancelParameters) -> tuple[ProbeResult, ...]:
+            await asyncio.sleep(60)
+            return ()
+
+    parameters = CancelParameters.model_validate({"phases": ["decode"]})
+    got = asyncio.run(run_probe(Hasty(), lab_target("http://127.0.0.1:9", Shape()), parameters))
+    assert [(one.finding.claim, one.finding.verdict) for one in got] == [("decoding", Verdict.ERROR)]
 
 
 def test_without_claimed_slots_a_queue_is_not_known() -> None:
