@@ -43,7 +43,7 @@ class CrosstalkProbe:
     """Gives each stream a word to repeat, lets one client leave in mid-round, and starts another in its place."""
 
     name = "crosstalk"
-    version = 1
+    version = 2
     claims = ("separate",)
     parameters = CrosstalkParameters
     thresholds: Mapping[str, Any] = {"foreign_words": 0, "least_repeats": LEAST_REPEATS, "lines": LINES}

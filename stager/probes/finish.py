@@ -56,7 +56,7 @@ class FinishProbe:
     """Lets one answer be cut and another end by itself, streamed and plain, and counts what arrived."""
 
     name = "finish"
-    version = 1
+    version = 2
     claims = ("honest-ends",)
     parameters = FinishParameters
     thresholds: Mapping[str, Any] = {

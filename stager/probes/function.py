@@ -52,7 +52,7 @@ class FunctionProbe:
     """Asks every stream for one call with numbers of its own; first streamed, then plain."""
 
     name = "function"
-    version = 1
+    version = 2
     claims = ("typed-calls",)
     parameters = FunctionParameters
     thresholds: Mapping[str, Any] = {"wrong_calls": 0}

@@ -56,7 +56,7 @@ class NeedleProbe:
     """Hides random facts, asks for each, then asks a text without them for one that is nowhere."""
 
     name = "needle"
-    version = 1
+    version = 2
     claims = ("retrieved",)
     parameters = NeedleParameters
     thresholds: Mapping[str, Any] = {

@@ -27,7 +27,7 @@ class OverlapProbe:
     """N streams released together, a single stream before and after, a gauge sampled meanwhile."""
 
     name = "overlap"
-    version = 1
+    version = 2
     claims = ("generating", "executing")
     parameters = OverlapParameters
     thresholds: Mapping[str, Any] = {

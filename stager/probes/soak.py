@@ -47,7 +47,7 @@ class SoakProbe:
     """Keeps every slot busy with short, long, chat and abandoned requests until the time is over."""
 
     name = "soak"
-    version = 1
+    version = 2
     claims = ("steady",)
     parameters = SoakParameters
     thresholds: Mapping[str, Any] = {"drift": DRIFT, "least_per_quarter": LEAST_PER_QUARTER, "errors": 0}

@@ -52,7 +52,7 @@ class TruncationProbe:
     """Compares usage with what was sent, asks for the ends and the middle, then sends more than fits."""
 
     name = "truncation"
-    version = 1
+    version = 2
     claims = ("untruncated",)
     parameters = TruncationParameters
     thresholds: Mapping[str, Any] = {

@@ -34,7 +34,7 @@ class TruthProbe:
     """Asks health, then at once for a token, several times."""
 
     name = "truth"
-    version = 1
+    version = 2
     claims = ("answering",)
     parameters = TruthParameters
     thresholds: Mapping[str, Any] = {"rounds": ROUNDS, "token_within_s": TOKEN_WITHIN_S}

@@ -43,7 +43,7 @@ class WindowsProbe:
     """Fills every claimed window at once, with a secret at each one's head, and sees whether all live side by side."""
 
     name = "windows"
-    version = 1
+    version = 2
     claims = ("private",)
     parameters = WindowsParameters
     thresholds: Mapping[str, Any] = {
