@@ -9,7 +9,9 @@ from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.clock import SystemClock
 from stager.errors import Unreachable
+from stager.models.playbook import HostSpec
 from stager.run.attached import host_of
+from stager.run.copies import kept_output
 from stager.staging.session import open_session
 
 POLL_S = 0.5
@@ -21,9 +23,31 @@ POLL_S = 0.5
 def logs(output: Output, run: str, follow: bool) -> int:
     """Show what the candidate printed, also when its run is over.
 
-    Looking does not renew the lease.
+    Looking does not renew the lease. Of a run that is over the copy kept here is shown if its host cannot be reached.
     """
-    run_id, spec = host_of(stager_home(), run)
+    home = stager_home()
+    run_id, spec = host_of(home, run)
+    try:
+        text = from_host(output, run_id, spec, follow)
+    except Unreachable as error:
+        kept = kept_output(home, run_id)
+        if kept is None:
+            raise
+        output.warn(f"stager: {error.message}")
+        output.warn(f"This is the copy that was kept here when run {run_id} ended:")
+        if kept:
+            output.say(kept.rstrip("\n"))
+        text = kept
+    output.emit({"run_id": run_id, "output": text})
+    return 0
+
+
+def from_host(output: Output, run_id: str, spec: HostSpec, follow: bool) -> str:
+    """Say what the host has of the candidate's output, and return it where a document is asked for.
+
+    Raises:
+        Unreachable: the host does not answer.
+    """
     clock, offset, text = SystemClock(), 0, ""
     with open_session(spec) as session:
         while True:
@@ -36,5 +60,4 @@ def logs(output: Output, run: str, follow: bool) -> int:
                 break
             else:
                 clock.sleep(POLL_S)
-    output.emit({"run_id": run_id, "output": text})
-    return 0
+    return text

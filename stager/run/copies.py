@@ -15,6 +15,12 @@ def keep_files(home: Path, run_id: str, files: Mapping[str, str]) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
+def kept_output(home: Path, run_id: str) -> str | None:
+    """Return what the candidate of a run that is over had printed; None where its end is not known here."""
+    path = home / "runs" / run_id / "output.log"
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+
+
 def placed_manifest(journal: str) -> str:
     """The digest of the release as it was when the candidate started, from the host's journal."""
     for line in journal.splitlines():

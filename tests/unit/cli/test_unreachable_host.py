@@ -1,0 +1,58 @@
+"""Commands about a run whose host does not answer any more."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from stager.cli.main import main
+from stager.evidence.records import Records
+from stager.run.copies import keep_files
+from tests.unit.reports.cases import record
+
+RUN = "20261129t030000-7c1e"
+PLAYBOOK = """\
+stager: 1
+name: gone
+host: {{address: 127.0.0.1, port: {port}, user: ops}}
+candidate: {{release: ., launch: [./serve, --port, "{{port}}"], engine: llama.cpp}}
+production:
+  manager: systemd
+  services: [llama.service]
+  ports: [8080]
+  healthy: {{url: "http://127.0.0.1:8080/v1/chat/completions"}}
+"""
+
+
+@pytest.fixture
+def port() -> int:
+    """A port where nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        return int(held.getsockname()[1])
+
+
+@pytest.fixture
+def home(tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A controller that knows one run on a host whose sshd is gone."""
+    monkeypatch.setenv("STAGER_HOME", str(tmp_path))
+    Records(tmp_path).save(record(run_id=RUN, evidence=(), baseline=()))
+    keep_files(tmp_path, RUN, {"playbook.yaml": PLAYBOOK.format(port=port)})
+    return tmp_path
+
+
+def test_the_kept_output_of_a_run_that_is_over(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`logs` shows the copy and says that it is one; without a copy the host is needed."""
+    assert main(["logs", RUN]) == 10
+    capsys.readouterr()
+    keep_files(home, RUN, {"output.log": "loaded\nserving\n"})
+
+    assert main(["logs", RUN]) == 0
+    said = capsys.readouterr()
+    assert said.out == "loaded\nserving\n"
+    assert "no SSH server listens there" in said.err
+    assert f"the copy that was kept here when run {RUN} ended" in said.err
+    assert main(["logs", RUN, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"run_id": RUN, "output": "loaded\nserving\n"}
