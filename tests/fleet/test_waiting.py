@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from tests.fleet.standin import bench, jobs
+from stager.fleet.rows import QUEUE, TAKEN_OVER, VERSION
+from stager.models.fleet import Rollout
+from tests.fleet.standin import Bench, bench, jobs
 
 
 def held_while(flag: Path) -> tuple[str, ...]:
@@ -37,3 +40,71 @@ def test_a_held_host_takes_no_place(tmp_path: Path) -> None:
         assert (waiting.job.host, waiting.state) == ("host0", "waiting")
         assert all(row.told and row.told.well for row in one.queue.rows())
         assert tries >= 5, "the held host was asked at least twice"
+
+
+def busy_while(flag: Path) -> tuple[str, ...]:
+    """A run's stand-in: host0's run goes on as long as a file is there, all others are done at once."""
+    script = """read -r order
+    case "$order" in *'"host":"host0"'*) while [ -e "$0" ]; do sleep 0.1; done;; esac
+    printf '{"ending": "done", "exit_code": 0}' """
+    return ("/bin/sh", "-c", script, str(flag))
+
+
+def states(one: Bench) -> dict[str, str]:
+    """Every job's state."""
+    return {row.job.host: row.state for row in one.queue.rows()}
+
+
+def until(one: Bench, look: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + 30
+    while not look():
+        assert time.monotonic() < end, (states(one), (one.home / "log").read_text()[-2000:])
+        time.sleep(0.2)
+
+
+def test_a_job_that_waits_for_a_place_is_cancelled_at_once(tmp_path: Path) -> None:
+    """It ends while the run before it goes on, never begins, and leaves no run behind that waits for the place."""
+    flag = tmp_path / "busy"
+    flag.touch()
+    with bench(tmp_path / "home", busy_while(flag), slots=1) as one:
+        first, second = jobs(2).waves[0]
+        one.queue.submit(Rollout(batch="scale", waves=((first,),), stop_after=1))
+        until(one, lambda: states(one) == {"host0": "running"})
+        one.queue.submit(Rollout(batch="scale", waves=((second,),), stop_after=1))
+        until(one, lambda: states(one)["host1"] == "waiting")
+
+        one.queue.cancel(second.job_id, "me@here")
+
+        assert states(one) == {"host0": "running", "host1": "cancelled"}
+        time.sleep(3)  # its workflow hears of it
+        flag.unlink()
+        one.until_over("scale", 30)
+        time.sleep(2)  # a run left behind would take the place
+        assert states(one) == {"host0": "done", "host1": "cancelled"}
+        assert len(list((one.home / "fleet" / "logs").glob("*.log"))) == 1
+
+
+def test_a_rollout_does_not_take_a_take_over_for_a_cancel(tmp_path: Path) -> None:
+    """A job that reads as cancelled on its way to another version stops no rollout: the next wave follows."""
+    flag = tmp_path / "busy"
+    flag.touch()
+    with bench(tmp_path / "home", busy_while(flag), slots=1) as one:
+        first, second, third = jobs(3).waves[0]
+        one.queue.submit(Rollout(batch="other", waves=((first,),), stop_after=1))
+        until(one, lambda: states(one) == {"host0": "running"})
+        one.queue.submit(Rollout(batch="scale", waves=((second,), (third,)), stop_after=1))
+        until(one, lambda: states(one).get("host1") == "waiting")
+
+        client = one.queue._client
+        one.queue.note(second.job_id, {TAKEN_OVER: "stager-fleet-next"})
+        client.cancel_workflow(second.job_id, cancel_children=True)
+        time.sleep(5)  # the rollout looks in between
+        client.rewind_workflow(
+            second.job_id, application_version=VERSION, queue_name=QUEUE, queue_partition_key=second.lane
+        )
+        flag.unlink()
+        until(one, lambda: one.queue.rollout_ends("scale")["scale"] is not None)
+
+        assert one.queue.rollout_ends("scale") == {"scale": {"stopped": "", "withheld": []}}
+        assert states(one) == {"host0": "done", "host1": "done", "host2": "done"}
