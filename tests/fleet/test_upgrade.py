@@ -9,11 +9,15 @@ from pathlib import Path
 import pytest
 
 import stager
+from stager.fleet.database import find_database
+from stager.fleet.queue import open_queue
 from stager.fleet.rows import VERSION
 from tests.fleet.bench import Fleet, overlaps, spans, until
+from tests.fleet.standin import bench, jobs
 from tests.lab.desk import Desk, changes
 from tests.lab.rig.machine import Machine
 from tests.lab.rig.production import lay, watchdog
+from tests.unit.fleet.engine import OLDER, Engine
 
 UNITS = ("prod.service", "watchdog.timer")
 PACKAGE = Path(stager.__file__).parent
@@ -62,3 +66,23 @@ def test_an_older_stagers_jobs_are_not_stranded(tmp_path: Path, machine: Machine
     record = json.loads((fleet.home("a") / "runs" / begun.run_id / "record.json").read_text())
     assert record["cleanup"]["production_as_before"] is True
     assert changes(before, machine.snapshot(UNITS)) == ""
+
+
+def test_a_job_put_back_under_a_worker_long_struck_off_is_carried_out(tmp_path: Path) -> None:
+    """An older worker's recovery gave it back and had no place for it before the upgrade: the new worker takes it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    database = find_database(home)
+    with open_queue(database) as queue:
+        queue.prepare(8)
+        queue.submit(jobs(1))
+    engine = Engine(database)
+    engine.served_by(OLDER)
+    engine.put("scale-0000", application_version=OLDER, executor_id="host.1.gone")
+    engine.close()
+
+    with bench(home) as one:
+        one.until_over("scale", 30)
+
+        (row,) = one.queue.rows()
+        assert (row.state, row.told is not None) == ("done", True)

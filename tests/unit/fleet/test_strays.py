@@ -4,73 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import sqlalchemy as sa
-from dbos import DBOSClient, DBOSPortableJSONSerializer
 
 from stager.fleet.database import Database
 from stager.fleet.files import submission
 from stager.fleet.queue import Queue
-from stager.fleet.rows import APPLICATION, JOB, RUN, RUNS, TAKEN_OVER, VERSION
+from stager.fleet.rows import JOB, TAKEN_OVER, VERSION
 from tests.unit.fleet.cases import utc
+from tests.unit.fleet.engine import OLDER, Engine
 
-OLDER = "stager-fleet-older"
 FIRST, SECOND, RUN_ID = "batch-0001", "batch-0002", f"batch-0001.{OLDER}.0"
-
-
-class Engine:
-    """The engine's own view of the queue's file, to leave rows there as a worker does."""
-
-    def __init__(self, database: Database) -> None:
-        self._rows = sa.create_engine(database.url)
-        self.client = DBOSClient(
-            system_database_url=database.url,
-            serializer=DBOSPortableJSONSerializer(),
-            application_name=APPLICATION,
-        )
-
-    def served_by(self, *versions: str) -> None:
-        """Say that these versions have served the queue, the newest last."""
-        with self._rows.begin() as connection:
-            for number, version in enumerate(versions):
-                row = {"id": version, "name": version, "at": 1000 + number, "application": APPLICATION}
-                connection.execute(
-                    sa.text(
-                        "INSERT INTO application_versions"
-                        " (version_id, version_name, version_timestamp, created_at, application_name)"
-                        " VALUES (:id, :name, :at, :at, :application)"
-                    ),
-                    row,
-                )
-
-    def put(self, workflow_id: str, **columns: Any) -> None:
-        """Set columns of one row."""
-        assignments = ", ".join(f"{name} = :{name}" for name in columns)
-        with self._rows.begin() as connection:
-            done = connection.execute(
-                sa.text(f"UPDATE workflow_status SET {assignments} WHERE workflow_uuid = :id"),
-                {"id": workflow_id, **columns},
-            )
-            assert done.rowcount == 1
-
-    def waiting_run(self, job_id: str) -> None:
-        """Queue a job's run as its workflow does: without a version, and of no process."""
-        self.client.enqueue(
-            {"workflow_name": RUN, "queue_name": RUNS, "workflow_id": RUN_ID, "application_name": APPLICATION}, {}, []
-        )
-        self.put(RUN_ID, parent_workflow_id=job_id)
-
-    def row(self, workflow_id: str) -> tuple[str, str | None, str | None]:
-        """A workflow's state, version, and process."""
-        (one,) = self.client.list_workflows(workflow_ids=[workflow_id])
-        return one.status, one.app_version, one.executor_id
-
-    def close(self) -> None:
-        """Close its connections."""
-        self._rows.dispose()
-        self.client.destroy()
 
 
 @pytest.fixture
@@ -146,7 +90,7 @@ def test_one_that_went_on_meanwhile_is_left_alone(queue: Queue, engine: Engine) 
 def test_an_older_versions_waiting_run_ends_with_its_job(queue: Queue, engine: Engine) -> None:
     """The run that waited for a place is not carried out beside the one the job gets from this version."""
     engine.put(FIRST, status="PENDING", application_version=OLDER, executor_id="host.1.dead")
-    engine.waiting_run(FIRST)
+    engine.waiting_run(FIRST, RUN_ID)
 
     (stray,) = queue.strays.left_by(["host.1.dead"])
     assert (stray.workflow_id, stray.name) == (FIRST, JOB)
@@ -160,7 +104,7 @@ def test_a_waiting_job_is_cancelled_at_once_with_its_run(queue: Queue, engine: E
     """A job without a place ends with the run that waits for one; one whose run is named is left to clean up."""
     for job_id in (FIRST, SECOND):
         engine.put(job_id, status="PENDING", application_version=VERSION, executor_id="host.1.a")
-    engine.waiting_run(FIRST)
+    engine.waiting_run(FIRST, RUN_ID)
     queue.note(SECOND, {"run_id": "20261129t220000-abcdef", "worker": "host.1.a"})
 
     rows = {row.job.job_id: (row.state, row.cancelled_by) for row in queue.cancel("batch", "me@here")}
