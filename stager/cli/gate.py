@@ -17,7 +17,7 @@ from stager.evidence.gate import UNKNOWN_BUILD
 from stager.evidence.lookup import resolve_build
 from stager.evidence.policies import load_policy
 from stager.evidence.store import Store
-from stager.probes.catalog import suite_digest
+from stager.probes.catalog import CLAIMS, suite_digest
 from stager.reports.gate_text import gate_text
 
 
@@ -35,7 +35,7 @@ def gate(
     BUILD is a build_id or its beginning. Nothing is changed; the evidence in $STAGER_HOME is read and checked anew.
     """
     store = Store(stager_home())
-    policy = load_policy(policy_file)
+    policy = load_policy(policy_file, CLAIMS)
     build_id = resolve_build(build, store.builds())
     answer, rejected = ask_gate(
         store,

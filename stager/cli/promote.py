@@ -15,6 +15,7 @@ from stager.cli.promoted_shown import show_promoted
 from stager.clock import SystemClock
 from stager.errors import GateRefused, NotShown
 from stager.evidence.policies import load_policy
+from stager.probes.catalog import CLAIMS
 from stager.promotion.switch import Switch
 from stager.run.blame import what_it_came_to
 from stager.run.playbooks import load_runnable
@@ -39,7 +40,7 @@ def promote(output: Output, build: str, playbook: str, policy: Path | None) -> i
         output.warn("note: promotion/probes names none, so nothing is measured on production's own port")
     switch = Switch(loaded, stager_home(), SystemClock(), progress.listen, progress.told)
     try:
-        promoted = switch.promote(build, load_policy(policy or loaded.policy))
+        promoted = switch.promote(build, load_policy(policy or loaded.policy, CLAIMS))
     except StageFailed as failure:
         raise what_it_came_to(failure, loaded.playbook.host.address) from failure
     return show_promoted(output, promoted, "promoted")

@@ -37,6 +37,9 @@ _ALL: tuple[Probe[Any], ...] = (
 
 PROBES: dict[str, Probe[Any]] = {probe.name: probe for probe in _ALL}
 
+#: The claims each probe answers: what a policy may ask for.
+CLAIMS: dict[str, tuple[str, ...]] = {probe.name: tuple(probe.claims) for probe in _ALL}
+
 
 @cache
 def suite_digest() -> str:

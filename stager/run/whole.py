@@ -21,7 +21,7 @@ from stager.models.context_facts import ContextFacts
 from stager.models.evidence import Evidence, HostFacts
 from stager.models.policy import Policy
 from stager.models.record import RunRecord
-from stager.probes.catalog import suite_digest
+from stager.probes.catalog import CLAIMS, suite_digest
 from stager.run.baseline import Measured, kept, measure_production
 from stager.run.blame import as_ours, told_with_host
 from stager.run.copies import keep_files, placed_manifest
@@ -109,7 +109,7 @@ class Run:
             Unreachable: no connection.
         """
         secrets, probes = secrets_of(self.loaded.playbook), wanted_probes(self.loaded.playbook)
-        policy = load_policy(self.loaded.policy) if self.loaded.policy else None
+        policy = load_policy(self.loaded.policy, CLAIMS) if self.loaded.policy else None
         with open_session(self.loaded.playbook.host, self.listen) as session:
             try:
                 self.outcome.measured = measure_production(session, self.loaded, baseline)
