@@ -18,6 +18,7 @@ FLOORS = {
     "stager": 0,
     "stager.errors": 0,
     "stager.clock": 0,
+    "stager.extras": 0,
     "stager.models": 1,
     "stager.onhost": 1,
     "stager.client": 1,

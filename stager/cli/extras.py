@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stager.errors import UsageError
+from stager.extras import install_command
 
 #: The module a command loads late -> the extra in pyproject.toml that installs it.
 EXTRAS = {
@@ -24,5 +25,8 @@ def missing_extra(error: BaseException, *, host_state: str) -> UsageError | None
     library = (error.name or "").partition(".")[0]
     if library not in EXTRAS:
         return None
-    install = f"pip install 'stager[{EXTRAS[library]}]'"
-    return UsageError(f"This needs {library}, which is not installed.", host_state=host_state, next=install)
+    return UsageError(
+        f"This needs {library}, which is not installed.",
+        host_state=host_state,
+        next=install_command(f"stager[{EXTRAS[library]}]"),
+    )

