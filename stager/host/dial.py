@@ -173,7 +173,7 @@ def _way(hop: Hop, before: fabric.Connection | None, timeout: float) -> socket.s
 def _in_words(hop: Hop, timeout: float) -> Iterator[None]:
     where = f"{hop.alias} ({hop.name}, port {hop.port})" if hop.alias != hop.name else f"{hop.name}, port {hop.port},"
     began = time.monotonic()
-    check = f"ssh -v {hop.alias}"
+    check = hop.by_hand("-v")
     try:
         yield
     except Unreachable:

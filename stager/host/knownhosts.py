@@ -89,7 +89,7 @@ class KnownKeys:
         if (
             hop.through or hop.proxy_command
         ):  # ssh-keyscan cannot go through a jump host; ssh asks and shows the fingerprint
-            return f"ssh -o StrictHostKeyChecking=ask {hop.alias}"
+            return hop.by_hand("-o", "StrictHostKeyChecking=ask")
         short = {"ssh-ed25519": "ed25519", "ssh-rsa": "rsa"}.get(kind, "ecdsa" if kind.startswith("ecdsa") else kind)
         target = hop.known_hosts[0] if hop.known_hosts else Path("~/.ssh/known_hosts")
         scan = f"ssh-keyscan -p {hop.port} -t {short} {hop.name}"

@@ -64,7 +64,7 @@ class KeyLogin(AuthStrategy):
         if not transport.is_authenticated():
             raise LoginRefused(
                 f"{self._hop.alias} accepted a key but asks for a second factor, which stager cannot give.",
-                next=f"ssh {self._hop.alias}",
+                next=self._hop.by_hand(),
             )
         return result
 

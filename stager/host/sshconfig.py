@@ -21,7 +21,8 @@ _MAX_HOPS = 8
 class Hop:
     """One machine to log in to.
 
-    ``alias`` is what the operator wrote, ``name`` what is dialled; ``key_name`` is what known_hosts calls it.
+    ``alias`` is what the operator wrote, ``name`` what is dialled; ``key_name`` is what known_hosts calls it;
+    ``options`` are the words ``ssh`` needs before the alias to do the same.
     """
 
     alias: str
@@ -35,6 +36,7 @@ class Hop:
     key_alias: str | None = None
     proxy_command: str | None = None
     through: tuple[Hop, ...] = field(default=())
+    options: tuple[str, ...] = ()
 
     @property
     def key_name(self) -> str:
@@ -43,6 +45,10 @@ class Hop:
             return self.key_alias
         name = self.name.lower()
         return name if self.port == 22 else f"[{name}]:{self.port}"
+
+    def by_hand(self, *options: str) -> str:
+        """Return the ``ssh`` command that logs in there in the same way, for a person to type."""
+        return shlex.join(["ssh", *options, *self.options, self.alias])
 
     @property
     def place(self) -> str:
@@ -107,7 +113,19 @@ def _find(asked: Asked, config: Path | None, seen: tuple[str, ...]) -> Hop:
         key_alias=_one(options, "hostkeyalias"),
         proxy_command=_fill(command, asked.address, name, port, user) if command else None,
         through=_jumps(jump, config, (*seen, asked.address)),
+        options=_options(asked, config),
     )
+
+
+def _options(asked: Asked, config: Path | None) -> tuple[str, ...]:
+    """Say to ``ssh`` what the playbook says; the rest it reads in ssh_config itself."""
+    words = ["-F", str(config)] if config else []
+    words += ["-l", asked.user] if asked.user else []
+    words += ["-p", str(asked.port)] if asked.port else []
+    words += ["-J", asked.jump] if asked.jump else []
+    words += ["-i", str(asked.identity.expanduser()), "-o", "IdentitiesOnly=yes"] if asked.identity else []
+    words += ["-o", f"UserKnownHostsFile={asked.known_hosts.expanduser()}"] if asked.known_hosts else []
+    return tuple(words)
 
 
 def _jumps(jump: str | None, config: Path | None, seen: tuple[str, ...]) -> tuple[Hop, ...]:

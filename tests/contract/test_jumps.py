@@ -93,7 +93,7 @@ def test_a_targets_key_behind_a_jump_is_compared_with_ssh(config: Path, target: 
     known.write_text("\n".join(line for line in known.read_text().splitlines() if str(target.port) not in line) + "\n")
     with pytest.raises(HostKeyRefused, match=r"key of target .*is unknown") as caught:
         connect(spec("target"), config=config)
-    assert caught.value.next == "ssh -o StrictHostKeyChecking=ask target"
+    assert caught.value.next == f"ssh -o StrictHostKeyChecking=ask -F {config} target"
 
 
 def test_a_target_the_jump_host_cannot_reach(config: Path) -> None:

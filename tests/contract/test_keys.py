@@ -175,9 +175,10 @@ def test_the_agent_is_used(server: Server, tmp_path: Path, monkeypatch: pytest.M
 
 def test_nobody_listens(tmp_path: Path) -> None:
     """A port without a server is Unreachable at once, and says so."""
+    port = free_port()
     with pytest.raises(Unreachable, match="refuses connections") as caught:
-        connect(HostSpec(address="127.0.0.1", port=free_port()), timeout=5)
-    assert caught.value.next.startswith("ssh -v ")
+        connect(HostSpec(address="127.0.0.1", port=port, known_hosts=str(tmp_path / "known")), timeout=5)
+    assert caught.value.next == f"ssh -v -p {port} -o UserKnownHostsFile={tmp_path}/known 127.0.0.1"
 
 
 def test_a_server_that_says_nothing(tmp_path: Path) -> None:

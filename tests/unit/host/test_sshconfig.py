@@ -51,6 +51,7 @@ def test_the_file_decides_where_the_playbook_is_silent(config: Path) -> None:
     assert hop.identities_only
     assert hop.known_hosts[0].name == "known_gpu"
     assert hop.key_name == "[gpu1.example.org]:2200"
+    assert find(Asked("gpu1")).by_hand() == "ssh gpu1"  # it reads its configuration itself
 
 
 def test_the_playbook_wins(config: Path, tmp_path: Path) -> None:
@@ -58,6 +59,10 @@ def test_the_playbook_wins(config: Path, tmp_path: Path) -> None:
     asked = Asked("gpu1", user="me", port=99, jump="none", identity=tmp_path / "key", known_hosts=tmp_path / "known")
     hop = find(asked, config)
     assert (hop.user, hop.port, hop.through) == ("me", 99, ())
+    assert hop.by_hand("-v") == (
+        f"ssh -v -F {config} -l me -p 99 -J none -i {tmp_path}/key -o IdentitiesOnly=yes "
+        f"-o UserKnownHostsFile={tmp_path}/known gpu1"
+    )
     assert hop.identities == (tmp_path / "key",)
     assert hop.known_hosts == (tmp_path / "known",)
 
