@@ -10,7 +10,7 @@ from stager.cli.command import command
 from stager.cli.home import stager_home
 from stager.cli.output import Output
 from stager.cli.where import host_spec
-from stager.errors import NotRestored, StagerError, Unreachable
+from stager.errors import NotRestored, StagerError, Unreachable, gravest
 from stager.evidence.records import Records
 from stager.models.playbook import HostSpec
 from stager.run.attached import host_of
@@ -22,7 +22,8 @@ from stager.staging.session import open_session
 def status(output: Output, where: str | None) -> int:
     """Show who holds a host, what lease is left, whose markers there are, what is down.
 
-    Without an argument: every host of this controller's runs. Exit code 9 if production somewhere is not as it was.
+    Without an argument: every host of this controller's runs. Exit code 9 if production somewhere is not as it was,
+    otherwise the gravest of the hosts that could not be asked.
     """
     specs = [host_spec(where)] if where else known_hosts()
     documents = [look(spec) for spec in specs]
@@ -33,7 +34,7 @@ def status(output: Output, where: str | None) -> int:
     output.emit(documents[0] if where else {"hosts": documents})
     if any(bad(run) for document in documents for run in document["runs"]):
         return NotRestored.exit_code
-    return 0 if not where or not documents[0].get("error") else int(documents[0]["error"]["code"])
+    return gravest(int(document["error"]["code"]) for document in documents if "error" in document)
 
 
 def known_hosts() -> list[HostSpec]:
@@ -84,7 +85,8 @@ def bad(run: dict[str, Any]) -> bool:
 def show(output: Output, document: dict[str, Any]) -> None:
     """Tell one host."""
     if "error" in document:
-        output.warn(f"{document['host']}: {document['error']['message']}")
+        message = str(document["error"]["message"])  # most begin with the host's name themselves
+        output.warn(message if message.startswith(document["host"]) else f"{document['host']}: {message}")
         return
     holding = [
         run for run in document["runs"] if run["guard_legs"] or run["state"].startswith(("open", "stag", "held"))

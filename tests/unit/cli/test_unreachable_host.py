@@ -56,3 +56,16 @@ def test_the_kept_output_of_a_run_that_is_over(home: Path, capsys: pytest.Captur
     assert f"the copy that was kept here when run {RUN} ended" in said.err
     assert main(["logs", RUN, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"run_id": RUN, "output": "loaded\nserving\n"}
+
+
+def test_status_says_the_same_with_and_without_a_name(
+    home: Path, port: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A host that cannot be asked is named once, and is exit 10 whether it was typed or is known from a run."""
+    playbook = tmp_path / "p.yaml"
+    playbook.write_text(PLAYBOOK.format(port=port))
+
+    for words in (["status"], ["status", str(playbook)]):
+        assert main(words) == 10
+        said = capsys.readouterr().err
+        assert said == f"127.0.0.1, port {port}, refuses connections: no SSH server listens there.\n"
