@@ -5,11 +5,14 @@ import asyncio
 import pytest
 
 from stager.engines.llamacpp import LLAMACPP
-from stager.models.evidence import Verdict
+from stager.models.evidence import Finding, Verdict
 from stager.probes.base import ProbeResult, run_probe
 from stager.probes.catalog import PROBES
 from stager.probes.target import Claims, Target
 from tests.unit.probes.llama import llama
+
+#: Runs of the cancel probe until each phase that llama.cpp masters has passed in one.
+TRIES = 3
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
 
@@ -72,20 +75,33 @@ def test_a_prompt_beyond_the_window_is_refused() -> None:
         assert found.measurements["beyond_window"].value == "refused"
 
 
+def _cancelled(phases: list[str]) -> dict[str, Finding]:
+    results = _real("cancel", phases=phases, ways=["close"], races=4, prompt_tokens=200)
+    return {result.finding.claim: result.finding for result in results}
+
+
 @pytest.mark.timeout(1200)  # on one thread of a busy machine a step may take a second, and every deadline has one in it
 def test_cancelled_requests_are_let_go_but_in_the_queue() -> None:
     """llama.cpp lets go of what it decodes or reads; who waits behind busy slots waits on, its client gone or not.
 
-    Its server looks for a disconnect only when a second went by without a token of anybody's.
+    Its server looks for a disconnect only when a second went by without a token of anybody's. A busy machine may leave
+    a run undecided (a pace that changes, a prompt read sooner than its control), but not every one of a few.
     """
-    results = _real("cancel", ways=["close"], races=4, prompt_tokens=200)
-    found = {result.finding.claim: result.finding for result in results}
-    for claim, name in (("decoding", "decode"), ("prefilling", "prefill")):
-        # A busy machine may leave either undecided (a pace that changes, a prompt read sooner than its control).
-        assert found[claim].verdict in (Verdict.PASSED, Verdict.INCONCLUSIVE), found[claim].reasons
-        recovery = found[claim].measurements[f"{name}_close_recovery"].value
-        assert recovery < found[claim].measurements["deadline"].value
+    claims = {"decode": "decoding", "prefill": "prefilling"}
+    found = _cancelled([*claims, "queued"])
     queued = found["queued"]
+    undecided = list(claims)
+    for trial in range(TRIES):
+        for name in undecided:
+            one = found[claims[name]]
+            assert one.verdict in (Verdict.PASSED, Verdict.INCONCLUSIVE), one.reasons
+            assert one.measurements[f"{name}_close_recovery"].value < one.measurements["deadline"].value
+        undecided = [name for name in undecided if found[claims[name]].verdict is not Verdict.PASSED]
+        if not undecided:
+            break
+        if trial + 1 < TRIES:
+            found |= _cancelled(undecided)
+    assert not undecided, [found[claims[name]].reasons for name in undecided]
     assert queued.verdict is Verdict.FAILED, queued.reasons
     assert "requests_deferred still read 1" in queued.reasons[0]
     assert queued.measurements["queued_close_out_of_queue_once_slots_were_free"].value is not None
