@@ -16,6 +16,7 @@ from stager.evidence.attest import export_answer
 from stager.evidence.gate import UNKNOWN_BUILD
 from stager.evidence.lookup import resolve_build
 from stager.evidence.policies import load_policy
+from stager.evidence.records import Records
 from stager.evidence.store import Store
 from stager.probes.catalog import CLAIMS, suite_digest
 from stager.reports.gate_text import gate_text
@@ -36,20 +37,28 @@ def gate(
     """
     store = Store(stager_home())
     policy = load_policy(policy_file, CLAIMS)
-    build_id = resolve_build(build, store.builds())
+    build_id = _resolve(build, store)
     answer, rejected = ask_gate(
         store,
         build_id,
         policy,
         suite=suite_digest(),
         now=datetime.now(UTC),
-        incumbent=resolve_build(incumbent, store.builds()) if incumbent != UNKNOWN_BUILD else None,
+        incumbent=_resolve(incumbent, store) if incumbent != UNKNOWN_BUILD else None,
     )
     for statement in rejected:
         output.warn(f"not counted: {statement.file.name}: {statement.why}")
+    if build_id not in store.builds():
+        output.warn(f"There is no evidence of build {build_id[:12]} here.")
     output.show(gate_text(answer))
     if key:
         for path in export_answer(folder or store.root / build_id, answer, key):
             output.say(f"signed: {path}")
     output.emit(answer.document())
     return 0 if answer.verdict == "promote" else GateRefused.exit_code
+
+
+def _resolve(build: str, store: Store) -> str:
+    """Return the build meant, also one that was staged in some run here and left no evidence."""
+    runs, _ = Records(stager_home()).all()
+    return resolve_build(build, [*store.builds(), *(run.build_id for run in runs if run.build_id)])

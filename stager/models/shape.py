@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue, WithJsonSchema
 from pydantic.fields import FieldInfo
 
 from stager.models.complaint import Path
@@ -85,9 +85,13 @@ def homes_of(model: Any, key: str, above: Path = ()) -> Iterator[Path]:  # noqa:
 def words_for(model: Any, path: Path) -> tuple[str, bool]:  # noqa: ANN401
     """Say what belongs at a path, and whether these are the model's own words or only words for its type."""
     here, passed = walk(model, path)
-    own = passed[-1].description if passed and passed[-1] else None
+    field = passed[-1] if passed else None
+    own = field.description if field else None
     own = own or next(filter(None, map(_description, here)), None)
-    return (own, True) if own else (" or ".join(dict.fromkeys(map(_words, here))) or "a value", False)
+    if own:
+        return own, True
+    quantity = _schema_words(field.metadata) if field else None
+    return quantity or " or ".join(dict.fromkeys(map(_words, here))) or "a value", False
 
 
 def words_for_key(model: Any, path: Path) -> str:  # noqa: ANN401
@@ -106,10 +110,16 @@ def _description(annotation: Any) -> str | None:  # noqa: ANN401
     return next((extra.description for extra in arguments if isinstance(extra, FieldInfo) and extra.description), None)
 
 
+def _schema_words(metadata: Iterable[Any]) -> str | None:
+    """Return how a quantity describes itself where its type alone (a number) would mislead."""
+    schemas = [extra.json_schema for extra in metadata if isinstance(extra, WithJsonSchema) and extra.json_schema]
+    return next((str(schema["description"]) for schema in schemas if "description" in schema), None)
+
+
 def _words(annotation: Any) -> str:  # noqa: ANN401
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _description(annotation) or _words(arguments[0])
+        return _description(annotation) or _schema_words(arguments[1:]) or _words(arguments[0])
     if origin in (Union, UnionType):
         return " or ".join(_words(option) for option in arguments if option is not type(None))
     if origin is Literal:

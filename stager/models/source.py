@@ -14,6 +14,7 @@ from stager.models.checks import KIND
 from stager.models.complaint import Complaint, Path, invalid
 from stager.models.wording import complaints, data_path, value_at
 from stager.models.yamltree import Tree, parse
+from stager.models.yamlwords import DISAGREE
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -60,6 +61,7 @@ class Source:
             rest, removed = without(data, [error["loc"] for error in wrong if error["type"] != KIND])
             again = [error for error in self._validate(model, rest, at)[1] if error["type"] == KIND]
             told += complaints(again, self.tree, model, at, removed)
+        found, told = _one_each(found, told)
         seen = {(complaint.line, complaint.column) for complaint in found}
         return value, found + [complaint for complaint in told if (complaint.line, complaint.column) not in seen]
 
@@ -121,6 +123,23 @@ class Source:
             return TypeAdapter(model).validate_json(json.dumps(data)), []
         except ValidationError as error:
             return None, error.errors(include_url=False)
+
+
+def _one_each(found: list[Complaint], told: list[Complaint]) -> tuple[list[Complaint], list[Complaint]]:
+    """Say of a word that YAML readers disagree about only one thing.
+
+    That it should be true or false, or in quotes, is of no use where neither belongs there; else it is of more use
+    than what the model says of it.
+    """
+    expected = {complaint.path: complaint.expected for complaint in told}
+    words = [complaint for complaint in found if complaint.hint == DISAGREE and complaint.path in expected]
+    useless = [
+        complaint
+        for complaint in words
+        if complaint.expected.startswith(("true,", "false,")) and expected[complaint.path] != "true or false"
+    ]
+    better = {complaint.path for complaint in words if complaint not in useless}
+    return [one for one in found if one not in useless], [one for one in told if one.path not in better]
 
 
 def without(data: Any, locations: Iterable[Path]) -> tuple[Any, list[Path]]:  # noqa: ANN401

@@ -76,6 +76,8 @@ def _translate(error: ErrorDetails, tree: Tree, model: Any, at: Path, gone: list
     if loc[-1:] == ("[key]",):
         return [tree.complaint(path, shape.words_for_key(model, inner[:-1]), f"the key `{inner[-1]}`")]
     value = value_at(tree.data, path)
+    if kind == "too_short" and isinstance(value, list) and len(value) >= context["min_length"]:
+        return []  # pydantic counts only the entries that are right; the wrong ones have been complained about
     shown = "a value that is not repeated here" if shape.is_private(model, inner) else describe(value)
     return [tree.complaint(path, _expected(error, model, inner), shown, _hint(kind, value))]
 

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from stager.models.complaint import Complaint, Path, key_path
-from stager.models.yamlwords import meaning, trap
+from stager.models.yamlwords import DISAGREE, meaning, trap
 
 #: A playbook has a few hundred values; aliases that multiply beyond this are an accident or an attack.
 MAX_VALUES = 50_000
@@ -170,8 +170,7 @@ class _Builder:
     def plain(self, word: str, path: Path) -> JsonValue:
         advice = trap(word)
         if advice:
-            hint = "YAML readers disagree about this word"
-            self.complain(self.tree.values[path], path, advice, f"the bare word {word}", hint)
+            self.complain(self.tree.values[path], path, advice, f"the bare word {word}", DISAGREE)
         return meaning(word)
 
     def complain(self, spot: Spot, path: Path, expected: str, found: str, hint: str = "") -> None:

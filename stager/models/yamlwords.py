@@ -9,6 +9,9 @@ from __future__ import annotations
 import math
 import re
 
+#: The hint of every complaint about such a word.
+DISAGREE = "YAML readers disagree about this word"
+
 _NULL = re.compile(r"|~|null|Null|NULL")
 _BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")

@@ -64,10 +64,12 @@ class Switch:
     def __init__(self, loaded: LoadedPlaybook, home: Path, clock: Clock, listen: Listener, told: Told) -> None:
         playbook = loaded.playbook
         if playbook.promotion is None or playbook.production.healthy is None:
-            raise InvalidFile(
-                f"{loaded.path}: promotion and production/healthy must be given: what is switched, and how it is seen "
-                "to work."
-            )
+            needed = {
+                "promotion (what is switched)": playbook.promotion,
+                "production/healthy (how it is seen to work)": playbook.production.healthy,
+            }
+            missing = " and ".join(key for key, given in needed.items() if given is None)
+            raise InvalidFile(f"{loaded.path}: {missing} must be given for a promotion.")
         self.promotion: Promotion = playbook.promotion
         self.loaded = loaded
         self.home = home

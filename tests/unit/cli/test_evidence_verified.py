@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from stager.cli.main import main
+from stager.evidence.records import Records
 from tests.unit.cli.test_evidence_commands import CLAIMS, keep, run
+from tests.unit.reports.cases import record
 
 
 @pytest.fixture
@@ -39,3 +41,13 @@ def test_nothing_checked_is_nothing_that_holds(store: Path, capsys: pytest.Captu
 
     assert main(["evidence", "verify"]) == 6
     assert "There is no evidence here: nothing was checked" in capsys.readouterr().out
+
+
+def test_a_build_without_evidence_is_known_to_the_gate(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The beginning of a build that a run staged and that left no evidence is understood; the gate says what is so."""
+    Records(store.parent).save(record(run_id="20261130t030000-1111", build_id="163164f2" * 8, evidence=()))
+
+    assert main(["gate", "16"]) == 7
+    assert "There is no evidence of build 163164f21631 here." in capsys.readouterr().err
+    assert main(["gate", "17"]) == 2
+    assert "There is no build here that begins with 17" in capsys.readouterr().err

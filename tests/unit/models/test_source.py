@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from stager.errors import InvalidFile
 from stager.models.base import Model
 from stager.models.checks import Finding, refuse
+from stager.models.quantities import Duration
 from stager.models.shape import PRIVATE
 from stager.models.source import Source, read
 from stager.models.texts import EnvName
@@ -35,6 +36,21 @@ class Outer(Model):
     inner: Inner = Inner(n=1)
     words: tuple[str, ...] = ()
     env: dict[EnvName, str] = Field(default_factory=dict, json_schema_extra=PRIVATE)
+
+
+class Counted(Model):
+    """An entry of a list."""
+
+    count: int
+
+
+class Switched(Model):
+    """A switch, a quantity, a number, and a list that may not be empty."""
+
+    on_off: bool
+    lasts: Duration
+    count: int
+    several: Annotated[tuple[Counted, ...], Field(min_length=1)] = (Counted(count=1),)
 
 
 def complaints(text: str) -> list[str]:
@@ -155,3 +171,36 @@ def test_a_right_section_of_names_becomes_its_models() -> None:
     source = Source.parse("probes: {inner: {n: 2}}", "f")
     assert source.named_parts({"inner": Inner}, ("probes",)) == {"inner": Inner(n=2)}
     assert source.named_parts({"inner": Inner}, ("absent",)) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("on_off: on", 'on_off: expected true, or "on" in quotes, found the bare word on.'),
+        ("lasts: on", 'lasts: expected a duration with its unit, such as 90s, 30m or 1h30m, found the text "on".'),
+        ("count: 1_000", 'count: expected a number without underscores, or "1_000" in quotes, found the bare word'),
+    ],
+)
+def test_a_word_that_readers_disagree_about_is_complained_about_once(text: str, says: str) -> None:
+    """Of such a word only what helps is said: no true or false is asked for where a duration belongs."""
+    _, found = Source.parse(text, "f.yaml").check(Switched)
+
+    about = [str(one) for one in found if one.path == text.partition(":")[0]]
+    assert len(about) == 1
+    assert says in about[0]
+
+
+def test_a_missing_duration_is_called_one() -> None:
+    """What has to be written with a unit is asked for with a unit, not as a number."""
+    _, found = Source.parse("on_off: true\ncount: 1", "f.yaml").check(Switched)
+
+    assert [(one.path, one.expected) for one in found] == [
+        ("lasts", "a duration with its unit, such as 90s, 30m or 1h30m")
+    ]
+
+
+def test_a_list_with_a_wrong_entry_is_not_called_too_short() -> None:
+    """Of a list with one entry, and that wrong, only the entry is complained about."""
+    _, found = Source.parse("lasts: 1s\non_off: true\ncount: 1\nseveral: [{x: 1}]", "f.yaml").check(Switched)
+
+    assert {one.path for one in found} == {"several/0/x", "several/0/count"}
