@@ -45,7 +45,7 @@ def production_beside_candidate(record: RunRecord) -> Comparison:
 
 def compare_runs(left: RunRecord, right: RunRecord) -> Comparison:
     """Compare two runs, and say plainly where they are not two measurements of one thing."""
-    warnings = []
+    warnings = list(_nothing_to_compare(left, right))
     if left.build_id != right.build_id:
         builds = f"{short(left.build_id or 'unknown')} and {short(right.build_id or 'unknown')}"
         warnings.append(f"Two builds ({builds}): neither validates the other; no claim of one passes to the other.")
@@ -61,6 +61,16 @@ def compare_runs(left: RunRecord, right: RunRecord) -> Comparison:
     if len(suites) > 1:
         warnings.append("The probe suites differ; a number may have been measured in another way.")
     return Comparison(left.run_id, right.run_id, tuple(_rows(ours, theirs)), tuple(warnings))
+
+
+def _nothing_to_compare(left: RunRecord, right: RunRecord) -> Iterable[str]:
+    if left.run_id == right.run_id:
+        yield f"Both are run {left.run_id}: it is compared with itself, so nothing can differ."
+    empty = list(dict.fromkeys(record.run_id for record in (left, right) if not record.evidence))
+    if left.evidence or right.evidence:
+        yield from (f"Run {run_id} has no evidence: there is nothing of it to compare." for run_id in empty)
+    else:
+        yield f"There is nothing to compare: no evidence in run {' or '.join(empty)}."
 
 
 def findings(record: RunRecord) -> dict[Key, Finding]:

@@ -29,4 +29,5 @@ def side_text(comparison: Comparison) -> RenderableType:
             )
             table.add_row(*cells)
         table.add_section()
-    return Group(*(visible(f"! {warning}", "yellow") for warning in comparison.warnings), table)
+    warnings = [visible(f"! {warning}", "yellow") for warning in comparison.warnings]
+    return Group(*warnings, *([table] if comparison.rows else []))

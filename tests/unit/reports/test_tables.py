@@ -148,6 +148,18 @@ def test_two_runs_of_one_build_compare_without_a_warning() -> None:
     assert compare_runs(record(), record(run_id="b")).warnings == ()
 
 
+def test_a_run_beside_itself_or_nothing_is_said_to_be_so() -> None:
+    """The same run twice, and runs without evidence, are no comparison, and that is said."""
+    empty = record(run_id="b", evidence=())
+
+    assert compare_runs(record(), record()).warnings == (
+        f"Both are run {record().run_id}: it is compared with itself, so nothing can differ.",
+    )
+    assert compare_runs(record(), empty).warnings == ("Run b has no evidence: there is nothing of it to compare.",)
+    both = compare_runs(empty, record(run_id="c", evidence=()))
+    assert (both.warnings, both.rows) == (("There is nothing to compare: no evidence in run b or c.",), ())
+
+
 def test_runs_that_are_not_one_thing_are_compared_under_a_warning() -> None:
     """Another build, host, driver or parameter is said before any figure."""
     other = record(
