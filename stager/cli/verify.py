@@ -14,7 +14,7 @@ from stager.evidence.records import Records
 from stager.evidence.store import Store
 from stager.models.evidence import Evidence
 from stager.run.attached import attach_open, ended_meanwhile, host_of
-from stager.run.subject import subject_attached, wanted_probes
+from stager.run.subject import refuse_unknown, subject_attached, wanted_probes
 from stager.run.verify import unproven
 from stager.run.verify import verify as run_probes
 from stager.staging.session import open_session
@@ -28,6 +28,7 @@ def verify(output: Output, run: str, probes: tuple[str, ...]) -> int:
 
     RUN is a run's id or its beginning. The lease is taken back while probes run; what `stage --hold` promised stays.
     """
+    refuse_unknown(probes)  # before anything is connected to
     home = stager_home()
     run_id, spec = host_of(home, run)
     record = Records(home).load(run_id)

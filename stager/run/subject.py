@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from stager.errors import InvalidFile, UsageError
+from stager.errors import InvalidFile, StagerError, UsageError
 from stager.models.evidence import HostFacts
 from stager.models.playbook import Playbook
 from stager.models.record import RunRecord
@@ -54,7 +54,7 @@ def _subject(
     )
 
 
-def wanted_probes(playbook: Playbook, only: Iterable[str] = ()) -> dict[str, Mapping[str, Any]]:
+def wanted_probes(playbook: Playbook, only: Sequence[str] = ()) -> dict[str, Mapping[str, Any]]:
     """The probes to run, with the playbook's parameters; ``only`` may name some that it does not.
 
     Raises:
@@ -62,11 +62,16 @@ def wanted_probes(playbook: Playbook, only: Iterable[str] = ()) -> dict[str, Map
         InvalidFile: the playbook names one that does not exist, or no probe at all is asked for.
     """
     names = tuple(only) or tuple(playbook.probes)
-    known = ", ".join(sorted(PROBES))
+    refuse_unknown(names, UsageError if only else InvalidFile)
+    if not names:
+        raise InvalidFile(f"The playbook names no probes (probes: ...); there are: {', '.join(sorted(PROBES))}.")
+    return {name: playbook.probes.get(name, {}) for name in names}
+
+
+def refuse_unknown(names: Iterable[str], error: type[StagerError] = UsageError) -> None:
+    """Raise an error for the first name that is no probe's."""
     for name in names:
         if name not in PROBES:
-            error = UsageError if name in tuple(only) else InvalidFile
-            raise error(f"There is no probe {name}; there are: {known}.", next="stager verify --help")
-    if not names:
-        raise InvalidFile(f"The playbook names no probes (probes: ...); there are: {known}.")
-    return {name: playbook.probes.get(name, {}) for name in names}
+            raise error(
+                f"There is no probe {name}; there are: {', '.join(sorted(PROBES))}.", next="stager verify --help"
+            )

@@ -69,3 +69,10 @@ def test_status_says_the_same_with_and_without_a_name(
         assert main(words) == 10
         said = capsys.readouterr().err
         assert said == f"127.0.0.1, port {port}, refuses connections: no SSH server listens there.\n"
+
+
+def test_an_unknown_probe_is_refused_before_its_host_is_asked(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`verify --probe nope` is wrong use wherever the host is; a probe that exists needs the host."""
+    assert main(["verify", RUN, "--probe", "nope"]) == 2
+    assert "There is no probe nope; there are: cancel, " in capsys.readouterr().err
+    assert main(["verify", RUN, "--probe", "overlap"]) == 10
