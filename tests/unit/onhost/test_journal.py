@@ -149,10 +149,11 @@ def test_a_pipe_in_place_of_the_late_file_holds_nobody_up(tmp_path: Path, journa
 def test_half_a_line_in_the_late_file_is_skipped_and_written_past(tmp_path: Path, journal: Journal) -> None:
     """A kill may hit that write, too: what is whole counts, and the next record begins a line of its own."""
     late = tmp_path / "late"
-    late.write_text('{"seq": 1, "kind": "note", "step": "one"}\n[]\n{"kind": "note"}\n{"seq": 2, "ki')
+    whole = {"fence": 1, "boot_id": "b", "boottime_ns": 5, "kind": "note"}
+    late.write_text(json.dumps({"seq": 1, "step": "one", **whole}) + '\n[]\n{"kind": "note"}\n{"seq": 2, "ki')
     fearless = Journal(journal.path, fearless=True, late=str(late)).refresh()
     assert [record["step"] for record in fearless.all] == ["open", "one"]
-    fearless._write_late({"seq": 2, "kind": "note", "step": "two"})
+    fearless._write_late({"seq": 2, "step": "two", **whole})
     again = Journal(journal.path, late=str(late)).refresh()
     assert [record["step"] for record in again.all] == ["open", "one", "two"]
 
@@ -175,3 +176,16 @@ def test_a_change_that_cannot_be_recorded_is_told_in_words(tmp_path: Path) -> No
             Ledger(run).write("intent", "unit.stop", {"op": "unit.start"})
         run.late_path = str(tmp_path / "late")
         Ledger(run, fearless=True).write("note", "restore")
+
+
+@pytest.mark.parametrize(
+    "line", [b'{"seq":99}', b"[]", b"null", b'{"seq":"1","kind":"verdict","step":"restored"}', b"\xff\xfe"]
+)
+def test_a_line_that_is_no_record_is_passed_over(tmp_path: Path, journal: Journal, line: bytes) -> None:
+    """Whatever it is, what was recorded before and after it counts."""
+    with Path(journal.path).open("ab") as file:
+        file.write(line + b"\n")
+    journal.append("note", "after")
+    again = Journal(journal.path).refresh()
+    assert [record["step"] for record in again.all] == ["open", "after"]
+    assert again.torn == 1
