@@ -108,16 +108,31 @@ def _known(error: BaseException, output: Output) -> StagerError:
         return Stopped(signal.SIGINT, host_state=host_state)
     if isinstance(error, click.ClickException):
         context = getattr(error, "ctx", None)
-        asked = context.command_path if context else "stager"
-        return UsageError(error.format_message(), next=f"{asked} --help")
+        return UsageError(error.format_message(), next=f"{context.command_path} --help" if context else "")
     from stager.cli.extras import missing_extra  # these two are loaded only when they are needed
     from stager.cli.faults import fault
 
     return missing_extra(error, host_state=host_state) or fault(error, host_state=host_state)
 
 
+def command_path(words: Sequence[str]) -> str:
+    """Return the command that was typed, as far as it is one, without what it was given (``stager evidence show``)."""
+    command: click.Command | None = group
+    context, path = click.Context(group), "stager"
+    for word in words:
+        if word.startswith("-"):
+            continue
+        command = command.get_command(context, word) if isinstance(command, click.Group) else None
+        if command is None:
+            break
+        path += f" {word}"
+    return path
+
+
 def tell(error: StagerError, output: Output) -> int:
     """Write an error for people on stderr and, with ``--json``, as the one document on stdout; return its code."""
+    if isinstance(error, UsageError) and not error.next:
+        error.next = f"{command_path(output.typed)} --help"
     error.next = error.next or next_step(error, output.typed)
     output.warn(f"stager: {error.message}")
     if log := error.details.get("log"):

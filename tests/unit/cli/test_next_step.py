@@ -134,6 +134,26 @@ def test_what_errors_say_themselves_can_be_typed() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("evidence show 4806 --raw", "stager evidence show"),
+        ("evidence export 2026", "stager evidence export"),
+        ("schedule morning --since nope", "stager schedule morning"),
+        ("evidence verify --nope", "stager evidence verify"),
+        ("evidence nope", "stager evidence"),
+        ("runs --since nope", "stager runs"),
+        ("--nope", "stager"),
+    ],
+)
+def test_wrong_use_leads_to_the_help_of_the_very_command(
+    words: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whether the parser or the command refuses, the help that is named is that of the command in its group."""
+    assert main(shlex.split(words)) == 2
+    assert f"next: {command} --help\n" in capsys.readouterr().err
+
+
 def test_documents_and_words_have_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An error that says nothing itself has its next step in the document and on stderr."""
     missing = str(tmp_path / "none.gguf")
