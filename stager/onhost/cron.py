@@ -29,6 +29,13 @@ def daemon_runs() -> bool:
     return False
 
 
+def missing() -> str:
+    """Why there is no cron for our line; empty where there is one."""
+    if not daemon_runs():
+        return "there is neither systemd for root nor a cron daemon"
+    return "" if processes.found("crontab") else "there is neither systemd for root nor cron's program crontab"
+
+
 def says_none(words: str) -> bool:
     """Whether ``crontab -l`` failed because there is none yet.
 
@@ -73,8 +80,9 @@ def entry(run_id: str, argv: List[str]) -> bytes:
 
 def add(run_id: str, argv: List[str]) -> str:
     """Add the run's line; returns why it could not be added."""
-    if not daemon_runs():
-        return "there is neither systemd nor a cron daemon"
+    why = missing()
+    if why:
+        return why
     lines, why = read()
     if lines is None:
         return "the crontab cannot be read, so it is left alone: %s" % why

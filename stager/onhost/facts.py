@@ -111,11 +111,7 @@ def legs() -> Dict[str, str]:
     """Which legs will hold here, each with why not (empty: it will)."""
     boot = ""
     if not launch.by_unit():
-        boot = (
-            ""
-            if cron.daemon_runs() and processes.found("crontab")
-            else "there is neither systemd for root nor a cron daemon"
-        )
+        boot = cron.missing()
     elif not os.access("/etc/systemd/system", os.W_OK):
         boot = "/etc/systemd/system cannot be written"
     lingering = ""

@@ -87,7 +87,10 @@ class Watch:
                     return rest or "asked for", "controller"
                 if word == "release":
                     return "", "controller"
-            reason = self.look()
+            try:
+                reason = self.look()
+            except Exception as error:  # a guard that cannot look guards nothing: the run ends, and it is on record why
+                reason = "the guard failed: %s: %s" % (type(error).__name__, error)
             if reason:
                 return reason, "guard"
 

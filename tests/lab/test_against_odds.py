@@ -60,9 +60,7 @@ def test_a_strange_line_in_the_journal_is_passed_over(scene: Scene) -> None:
     assert scene.differences() == []
 
 
-def test_cleanup_on_a_state_disk_that_cannot_be_written(
-    tmp_path: Path, machines: Callable[..., list[Machine]]
-) -> None:
+def test_cleanup_on_a_state_disk_that_cannot_be_written(tmp_path: Path, machines: Callable[..., list[Machine]]) -> None:
     """The disk turns read-only in mid-run while the guard lives: production comes back when it is asked for."""
     (machine,) = machines(1, state_mib=48)
     lay(machine)

@@ -89,3 +89,12 @@ def test_the_line_survives_cron_and_the_shell() -> None:
     command = line.partition(" ")[2].replace("\\%", "%")
     out = subprocess.run(["/bin/sh", "-c", command], stdout=subprocess.PIPE, text=True, check=True).stdout
     assert out.splitlines() == ARGV
+
+
+def test_no_crontab_program_is_no_cron(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon without crontab(1) (another container's, seen in /proc) is told in the words that `doctor` uses."""
+    monkeypatch.setenv("PATH", str(table.parent / "nowhere"))
+    monkeypatch.setattr(cron.processes, "found", lambda program: False)
+    assert cron.add("run-1", ARGV) == cron.missing() == "there is neither systemd for root nor cron's program crontab"
+    monkeypatch.setattr(cron, "daemon_runs", lambda: False)
+    assert cron.add("run-1", ARGV) == cron.missing() == "there is neither systemd for root nor a cron daemon"

@@ -85,3 +85,21 @@ def test_a_run_that_never_began_is_forgotten_whole(run: Run, index: Index) -> No
 
     assert index.entries() == []
     assert not os.path.exists(run.folder)
+
+
+def test_a_guard_that_cannot_look_ends_the_run_and_says_why(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it met is the run's reason, in the journal, and no trace in a log that nobody keeps."""
+    Journal(run.journal_path).refresh()
+    monkeypatch.setattr(guard, "services_of", lambda production: None)
+    monkeypatch.setattr(guard.Ledger, "spec", {"production": {}})
+    wake, other = os.pipe()
+    watch = guard.Watch(run, wake)
+    monkeypatch.setattr(watch, "wait", lambda: "")
+    monkeypatch.setattr(guard.lease, "read", lambda of: {"torn": "record"})
+
+    reason, by = watch.until_it_ends()
+
+    assert reason.startswith("the guard failed: KeyError")
+    assert by == "guard"
+    os.close(wake)
+    os.close(other)
