@@ -47,7 +47,8 @@ def demo(output: Output) -> int:
         assert outcome.error is not None
         raise outcome.error
     write_file(place.report, _page(place, record))
-    _tell_rest(output, place, record)
+    for line in rest(place, record.run_id):
+        output.say(line)
     output.emit(run_document(outcome, record) | {"folder": str(place.root), "report": str(place.report)})
     return outcome.code
 
@@ -87,9 +88,20 @@ def _page(place: Place, record: RunRecord) -> bytes:
     return report_page(record, raw_samples(store, records, record)).encode()
 
 
-def _tell_rest(output: Output, place: Place, record: RunRecord) -> None:
-    output.say("everything the demo started has been ended; this is left to look at:")
-    output.say(f"  report    {place.report}")
-    output.say(f"  playbook  {place.playbook}")
+#: Commands that need only what the demo leaves, and those that would need the host's sshd, which is gone with it.
+LEFT = ("runs", "show", "logs", "evidence", "gate", "report", "compare", "worklog")
+GONE = ("doctor", "plan", "rehearse", "stage", "run", "status", "cleanup")
+
+
+def rest(place: Place, run_id: str) -> list[str]:
+    """What the demo leaves, and what can be done with it."""
     stager = f"STAGER_HOME={shlex.quote(str(place.home))} {sys.argv[0] if '/' in sys.argv[0] else 'stager'}"
-    output.say(f"  more      {stager} show {record.run_id}")
+    return [
+        "everything the demo started has been ended; this is left to look at:",
+        f"  report    {place.report}",
+        f"  playbook  {place.playbook}",
+        f"  its runs  {stager} runs",
+        f"  more      {stager} show {run_id}",
+        f"With that STAGER_HOME these still work: {', '.join(LEFT)} (gate with --policy {place.root / 'policy.yaml'}).",
+        f"Those that ask the host ({', '.join(GONE)}) do not: its SSH server has ended with the demo.",
+    ]

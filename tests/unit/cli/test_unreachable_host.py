@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from stager.cli.demo import GONE, LEFT, rest
 from stager.cli.main import main
+from stager.demo.place import Place
 from stager.evidence.records import Records
 from stager.run.copies import keep_files
 from tests.unit.reports.cases import record
@@ -24,6 +26,7 @@ production:
   services: [llama.service]
   ports: [8080]
   healthy: {{url: "http://127.0.0.1:8080/v1/chat/completions"}}
+probes: {{overlap: {{streams: 4}}}}
 """
 
 
@@ -56,6 +59,27 @@ def test_the_kept_output_of_a_run_that_is_over(home: Path, capsys: pytest.Captur
     assert f"the copy that was kept here when run {RUN} ended" in said.err
     assert main(["logs", RUN, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"run_id": RUN, "output": "loaded\nserving\n"}
+
+
+def test_the_demo_says_which_commands_its_end_leaves(
+    home: Path, port: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the demo's sshd each command that it names as working does its work, and each other one is exit 10."""
+    release = tmp_path / "release"
+    release.mkdir()
+    (release / "serve").touch()
+    playbook = release / "p.yaml"
+    playbook.write_text(PLAYBOOK.format(port=port))
+    keep_files(home, RUN, {"output.log": "serving\n"})
+    words = {"evidence": ["list"], "compare": [RUN, RUN], "worklog": [], "runs": [], "gate": ["cd34" * 16]}
+
+    codes = {name: main([name, *words.get(name, [RUN])]) for name in LEFT}
+    assert codes == dict.fromkeys(LEFT, 0) | {"gate": 7}  # there is no evidence here
+    for name in GONE:
+        assert main([name, RUN if name == "cleanup" else str(playbook)]) == 10, name
+    closing = "\n".join(rest(Place(tmp_path, tmp_path, tmp_path, 1, port), RUN))
+    assert f"STAGER_HOME={tmp_path / 'controller'} " in closing
+    assert all(name in closing for name in (*LEFT, *GONE))
 
 
 def test_status_says_the_same_with_and_without_a_name(
