@@ -54,6 +54,7 @@ def broken(address: str, why: str, *, fence: int | None, restore_by: str | None,
         restore_by: a time, e.g. ``"03:12"``, where it is known.
         on_host: the command to type on the host itself.
     """
+    why = why.rstrip(".")
     if fence is None:
         return Unreachable(f"The connection to {address} broke: {why}. Nothing had been changed there.", next="")
     guard = (

@@ -30,3 +30,9 @@ def test_an_answer_may_not_break_our_errors() -> None:
     assert error.reasons == ("m",)
     assert error.details["trace"] == "t"
     assert failures.from_answer({}).message
+
+
+def test_a_reason_that_is_a_sentence_ends_once() -> None:
+    """What the transport says may end with a full stop of its own."""
+    error = failures.broken("h", "It is gone.", fence=3, restore_by=None, on_host="x")
+    assert ".." not in error.message
