@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from stager.client.completion import CompletionRequest
 from stager.client.connection import connect
 from stager.client.load import LoadResult, run_load
+from stager.client.record import Completion
 from stager.client.ticks import ticks
 from stager.engines.reading import Reading
 from stager.probes.ask import NO_ANSWER, ask
@@ -93,6 +94,11 @@ async def _until_no_ghost(bench: Bench, until_ns: int, begun_ns: int) -> None:
     await asyncio.sleep(max(0.0, (over_ns - ticks()) / 1e9))
 
 
+def slow(completions: Sequence[Completion], control: float) -> bool:
+    """Whether all came slower than the control; one that broke or said nothing shows no pace, and excuses nothing."""
+    return all(len(one.deltas) > 1 and token_seconds(one) > SLOWER * control for one in completions)
+
+
 async def next_token(bench: Bench, until_ns: int) -> Soon:
     """Ask for a first token. A good one counts from the first try, or as long as a ghost would still be there."""
     late = TTFT_FACTOR * bench.ttft + TTFT_SLACK_S
@@ -111,7 +117,7 @@ async def next_token(bench: Bench, until_ns: int) -> Soon:
     words = f"the next first token took {min(waits):.3f} s, its control {bench.ttft:.3f} s"
     if slower := min(paces) > SLOWER * bench.token_s:
         await _until_no_ghost(bench, until_ns, begun_ns)
-        slower = token_seconds(await ask_once(bench.target, bench.short(), bench.timeout)) > SLOWER * bench.token_s
+        slower = slow([await ask_once(bench.target, bench.short(), bench.timeout)], bench.token_s)
     return Soon(min(waits), words, slower=slower)
 
 
@@ -135,8 +141,7 @@ async def full_width(bench: Bench, until_ns: int) -> Soon:
     waited = f"the last began after {min(waits):.3f} s, its control after {bench.wide_ttft:.3f} s"
     if slower := min(paces) > SLOWER * bench.wide_token_s:
         await _until_no_ghost(bench, until_ns, begun_ns)
-        again = await _fill(bench, requests)
-        slower = min(token_seconds(c) for c in again.completions) > SLOWER * bench.wide_token_s
+        slower = slow((await _fill(bench, requests)).completions, bench.wide_token_s)
     return Soon(min(waits), f"of {bench.width} requests at once {waited}", slower=slower)
 
 

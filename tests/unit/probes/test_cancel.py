@@ -16,10 +16,11 @@ from stager.probes.calibrate_settings import LAB_ENGINE, lab_target
 from stager.probes.cancel import CancelParameters, CancelProbe
 from stager.probes.cancel_bench import Bench, token_seconds
 from stager.probes.cancel_streams import leaving, start
-from stager.probes.cancel_watch import Soon, next_token
+from stager.probes.cancel_watch import Soon, next_token, slow
 from stager.probes.requests import ask_once
 from stager.probes.target import Claims, Target, Unseen
 from tests.unit.probes.bench import finding, results
+from tests.unit.probes.cases import completion
 
 CLAIMS = ("decoding", "prefilling", "queued")
 QUICK = {"phases": ["decode"], "ways": ["close"], "races": 4}
@@ -92,6 +93,14 @@ def test_a_late_token_of_a_slow_machine_is_no_ghost() -> None:
     assert refuted == ["late"]
     assert len(doubted) == 1
     assert doubted[0].startswith("later; but with no ghost left tokens came slower too")
+
+
+def test_an_answer_without_a_pace_excuses_nothing() -> None:
+    """Only tokens that came slowly speak for a slow machine: an empty answer, or one token, does not."""
+    step = 10**9
+    assert slow([completion([0, step, 2 * step])], 0.01)
+    assert not slow([completion([0, step]), completion([0])], 0.01)
+    assert not slow([completion([])], 0.01)
 
 
 def test_a_ghost_does_not_excuse_itself_by_slowing_what_comes_after_it() -> None:
