@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from stager.errors import StagerError
+from stager.errors import UNTOUCHED, StagerError
 from stager.evidence.files import alone_in, make_folder, replace, sha256_of, write_new
 from stager.evidence.lookup import resolve
 from stager.evidence.places import raw_name, safe_run
@@ -24,6 +24,8 @@ from stager.models.record import RunRecord
 
 class DamagedRecord(StagerError):
     """What was recorded of a run cannot be read; the details are ``run_id``, ``file`` and ``why``."""
+
+    default_host_state = UNTOUCHED
 
 
 class Records:

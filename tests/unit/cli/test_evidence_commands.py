@@ -84,7 +84,7 @@ def test_one_damaged_record_hides_no_other(home: Path, capsys: pytest.CaptureFix
     for words in (["show", "20261129t04"], ["report", "20261129t04"], ["compare", RUN, "20261129t04"]):
         code, document = run(capsys, *words)
         assert code == 1
-        assert document["error"]["file"] == str(path)
+        assert (document["error"]["file"], document["error"]["host_state"]) == (str(path), "untouched")
         assert document["error"]["next"] == "stager evidence list --run 20261129t040000-0000"
     code, _ = run(capsys, "schedule", "morning", "--since", "2026-11-29T05:00+00:00")
     assert code != 1

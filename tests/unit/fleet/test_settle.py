@@ -49,3 +49,12 @@ def test_a_run_that_was_cut_short_is_no_end(tmp_path: Path, code: int, ending: s
 
     assert told is not None
     assert (told.ending, told.exit_code) == (ending, code)
+
+
+def test_a_damaged_record_leaves_the_word_to_the_host(tmp_path: Path) -> None:
+    """A record that cannot be read says nothing of the run's end, and stops no worker."""
+    path = tmp_path / "runs" / RUN / "record.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{")
+
+    assert by_record(job(), RUN, tmp_path) is None
