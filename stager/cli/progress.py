@@ -44,6 +44,7 @@ class Progress:
     def __init__(self, output: Output) -> None:
         self.output = output
         self._waiting = ""
+        self._noted = ""
         self._lock = threading.RLock()
         self._announced = False
         self._timer: threading.Timer | None = None
@@ -56,6 +57,7 @@ class Progress:
         elif kind == "end":
             self._end(step, event["seconds"])
         elif kind in LINES:
+            self._noted += str(event.get("why", ""))
             self._tell(LINES[kind].format(**event))
         elif kind == "waiting" and event["why"] != self._waiting:
             self._waiting = event["why"]
@@ -64,8 +66,12 @@ class Progress:
             self._tell(f"    {journal_words(event)}")
         elif kind == "armed":
             held = [leg["leg"] for leg in event["legs"] if leg["armed"]]
-            missing = [f"{leg['leg']} ({leg['why']})" for leg in event["legs"] if not leg["armed"]]
+            missing = [self._missing(leg["leg"], leg["why"]) for leg in event["legs"] if not leg["armed"]]
             self._tell(f"    guard legs: {', '.join(held)}" + (f"; missing: {'; '.join(missing)}" if missing else ""))
+
+    def _missing(self, leg: str, why: str) -> str:
+        """A leg that does not hold, with the reason where no note told it before."""
+        return leg if why in self._noted else f"{leg} ({why})"
 
     def told(self, probe: str, evidence: Evidence | None) -> None:
         """Tell a piece of evidence as it comes."""
