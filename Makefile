@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 # What `pytest` leaves out by itself (pyproject.toml); a -m of one's own has to say so again.
-DEFAULT := not faults and not wheel and not sources
+DEFAULT := not faults and not wheel and not sources and not scale
 
 # The newest Python that is new enough and can make environments; PYTHON=... overrides the search.
 define FIND_PYTHON
@@ -44,7 +44,7 @@ test-faults: $(VENV)/.dev  ## the whole crash matrix, on real systemd hosts
 	$(PYTEST) -n 2 --dist loadfile -m faults --ignore=tests/lab/faults
 
 retest: $(VENV)/.dev  ## what failed last, once more and one at a time
-	$(PYTEST) --last-failed --last-failed-no-failures=none -m '(faults or not faults) and not wheel and not sources'
+	$(PYTEST) --last-failed --last-failed-no-failures=none -m '(faults or not faults) and not wheel and not sources and not scale'
 
 check: $(VENV)/.dev  ## lint, format and strict types
 	$(BIN)/ruff check .

@@ -93,7 +93,7 @@ def cost(home: Path, count: int, slots: int = 8) -> Cost:
 
 @pytest.mark.parametrize(
     ("few", "many"),
-    [(10, 40), pytest.param(100, 1000, marks=[pytest.mark.faults, pytest.mark.timeout(7200)])],
+    [(10, 40), pytest.param(100, 1000, marks=[pytest.mark.scale, pytest.mark.timeout(7200)])],
 )
 def test_time_and_memory_grow_no_faster_than_hosts(tmp_path: Path, few: int, many: int) -> None:
     """Beside its runs, which cost the same for every host, the worker takes no more time, and hardly more memory."""
