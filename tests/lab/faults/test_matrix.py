@@ -8,7 +8,7 @@ from tests.lab.faults.cases import ALL, SLICE, Case
 from tests.lab.faults.pool import Pool
 from tests.lab.faults.results import Result
 
-#: Seconds, from issue 3's first must. Production's start is judged on a machine that runs three hosts on two cores.
+#: Seconds. Production's start is judged on a machine that runs three hosts on two cores.
 SIGNAL_WITHIN, START_WITHIN, BOOT_WITHIN = 1.0, 1.0, 10.0
 
 
