@@ -31,17 +31,17 @@ demo: $(VENV)/.demo  ## a real engine staged beside a real production, on this m
 
 test: check test-here test-lab  ## lint, types, and every test this machine can run (the crash matrix apart)
 
+# Two files at a time, a file's tests in order: real engines compute, and real hosts mostly wait.
 test-here: $(VENV)/.dev
-	$(PYTEST) -m 'not lab and $(DEFAULT)'
+	$(PYTEST) -n 2 --dist loadfile -m 'not lab and $(DEFAULT)'
 
-# Real hosts mostly wait: two at a time, a file's tests in order.
 test-lab: $(VENV)/.dev
 	$(PYTEST) -n 2 --dist loadfile -m 'lab and $(DEFAULT)'
 
 # The matrix drives three hosts of its own; what else takes minutes runs beside each other afterwards.
 test-faults: $(VENV)/.dev  ## the whole crash matrix, on real systemd hosts
 	$(PYTEST) -m faults tests/lab/faults
-	$(PYTEST) -n 2 --dist loadfile -m faults --ignore=tests/lab/faults
+	$(PYTEST) -n 2 --dist load -m faults --ignore=tests/lab/faults
 
 retest: $(VENV)/.dev  ## what failed last, once more and one at a time
 	$(PYTEST) --last-failed --last-failed-no-failures=none -m '(faults or not faults) and not wheel and not sources and not scale'

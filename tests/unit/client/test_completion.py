@@ -279,7 +279,8 @@ def test_cancelling_the_caller_closes_the_connection() -> None:
             await asyncio.sleep(0.1)
             return wire.left
 
-    assert asyncio.run(go()) == ["fin"]
+    (left,) = asyncio.run(go())
+    assert left in ("fin", "rst")  # what was unread as the socket closed decides which
 
 
 def test_deltas_are_told_as_they_come() -> None:

@@ -76,7 +76,7 @@ def test_a_prompt_beyond_the_window_is_refused() -> None:
 
 
 def _cancelled(phases: list[str]) -> dict[str, Finding]:
-    results = _real("cancel", phases=phases, ways=["close"], races=4, prompt_tokens=200)
+    results = _real("cancel", phases=phases, ways=["close"], races=4, prompt_tokens=500)
     return {result.finding.claim: result.finding for result in results}
 
 
