@@ -21,7 +21,7 @@ fi
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-here test-lab test-faults retest check wheel-test clean
+.PHONY: help demo test test-here test-lab test-faults test-matrix test-minutes retest check wheel-test clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
@@ -38,9 +38,13 @@ test-here: $(VENV)/.dev
 test-lab: $(VENV)/.dev
 	$(PYTEST) -n 2 --dist loadfile -m 'lab and $(DEFAULT)'
 
-# The matrix drives three hosts of its own; what else takes minutes runs beside each other afterwards.
-test-faults: $(VENV)/.dev  ## the whole crash matrix, on real systemd hosts
+test-faults: test-matrix test-minutes  ## the whole crash matrix, on real systemd hosts, and what else takes minutes
+
+# It drives three hosts of its own.
+test-matrix: $(VENV)/.dev
 	$(PYTEST) -m faults tests/lab/faults
+
+test-minutes: $(VENV)/.dev
 	$(PYTEST) -n 2 --dist load -m faults --ignore=tests/lab/faults
 
 retest: $(VENV)/.dev  ## what failed last, once more and one at a time

@@ -10,6 +10,7 @@ from tests.lab.faults.bench import LEASE, Bench
 from tests.lab.faults.cases import Case, Fault
 from tests.lab.faults.controller import Controller
 from tests.lab.rig import clock
+from tests.lab.rig.nspawn import until
 
 HOLD = 5.0  # seconds a staged candidate is held where the fault comes after staging
 ROOM = 25.0  # seconds beyond lease or hold until "never" (two noisy cores run three hosts)
@@ -49,6 +50,7 @@ class Breaking:
     def controller_stopped(self) -> None:
         self.controller_signal(signal.SIGSTOP)
         self.go_on()
+        until(self.bench.open_runs, "the guard to hold the host", 20)  # after record 0 it is still to come
         self.bench.wait_free(LEASE + HOLD + ROOM)
         self.controller_signal(signal.SIGCONT)
         assert self.controller
