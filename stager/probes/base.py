@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from stager.errors import Stopped
 from stager.models.base import Model
 from stager.models.evidence import Finding, Termination, Vantage, Verdict
 from stager.probes.target import Target
@@ -70,6 +71,9 @@ async def run_probe(probe: Probe[P], target: Target, parameters: P) -> tuple[Pro
 
     An exception or the time limit gives ``error`` findings. If this task is cancelled, ``aborted`` findings
     are returned and the task's own cancellation count (``Task.cancelling()``) is left for the caller to act on.
+
+    Raises:
+        Stopped: a signal ended stager while the probe's own code ran.
     """
     begun = datetime.now(UTC)
     limit = probe.time_limit(parameters)
@@ -93,10 +97,19 @@ async def run_probe(probe: Probe[P], target: Target, parameters: P) -> tuple[Pro
     if work.cancelled():
         return instead(Verdict.ABORTED, "the probe cancelled itself", "cancelled")
     if (error := work.exception()) is not None:
+        if stopped := _stopped(error):  # a signal's own exception came up inside the probe: no word on the engine
+            raise stopped
         if not isinstance(error, Exception):
             raise error
         return instead(Verdict.ERROR, f"the probe broke: {_words(error)}", "an exception in the probe")
     return work.result()
+
+
+def _stopped(error: BaseException) -> Stopped | None:
+    """The signal that ended stager, also where a task group wrapped it; None for any other exception."""
+    if isinstance(error, BaseExceptionGroup):
+        return next((found for inner in error.exceptions if (found := _stopped(inner))), None)
+    return error if isinstance(error, Stopped) else None
 
 
 async def _stop(work: asyncio.Future[Any]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from stager.engines.base import Engine
-from stager.errors import StagerError
+from stager.errors import StagerError, Stopped
 from stager.evidence.store import Provenance, Store
 from stager.models.context_facts import ContextFacts
 from stager.models.evidence import Evidence, HostFacts, Verdict
@@ -106,13 +106,13 @@ async def attempt(
             await asyncio.wait({work}, timeout=BEAT_S)
             session.onhost.beat()
         session.onhost.ask_whether_ours()
+        return work.result(), None
     except (StagerError, asyncio.CancelledError) as error:
         work.cancel()
         results: tuple[ProbeResult, ...] = ()
-        with contextlib.suppress(asyncio.CancelledError):  # before it had begun
+        with contextlib.suppress(asyncio.CancelledError, Stopped):  # before it had begun, or by the signal itself
             results = await work
         return tuple(aborted(result, error) for result in results), error
-    return work.result(), None
 
 
 def aborted(result: ProbeResult, error: BaseException) -> ProbeResult:

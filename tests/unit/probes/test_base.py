@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from stager.engines.openai import OPENAI
+from stager.errors import Stopped
 from stager.models.base import Model
 from stager.models.evidence import Verdict
 from stager.probes.base import run_probe
@@ -54,6 +55,17 @@ def test_a_broken_probe_gives_error_for_each_claim() -> None:
     assert "a bug" in results[0].finding.reasons[0]
     assert results[0].finding.sample_count == 0
     assert results[0].finding.not_proven
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_signal_is_no_fault_of_the_probe(wrapped: bool) -> None:
+    """Its exception may come up in the probe's own code: stager ends with it, and nothing is said of the engine."""
+
+    async def hit():
+        raise ExceptionGroup("tasks", [Stopped(15)]) if wrapped else Stopped(15)
+
+    with pytest.raises(Stopped):
+        run(hit)
 
 
 def test_the_first_exception_of_a_group_is_named() -> None:
