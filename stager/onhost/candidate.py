@@ -105,7 +105,7 @@ class Candidate:
     def stop_tree(self, grace: float) -> List[Dict[str, Any]]:
         """TERM every process of the tree, wait, then KILL until none is left (new ones included)."""
         for pid in self.pids():
-            signal_by_identity(pid, signal.SIGTERM)
+            processes.signal_by_identity(pid, signal.SIGTERM)
         if not self.wait_gone(grace, None):
             self.wait_gone(KILL_PATIENCE, signal.SIGKILL)
         left = self.pids()
@@ -127,7 +127,7 @@ class Candidate:
                 return False
             if signum is not None:
                 for pid in left:
-                    signal_by_identity(pid, signum)
+                    processes.signal_by_identity(pid, signum)
             clocks.pause(0.02)
 
     def memory_back(self, seconds: float) -> Dict[str, int]:
@@ -140,13 +140,6 @@ class Candidate:
                 return held
             clocks.pause(0.2)
         return {}
-
-
-def signal_by_identity(pid: int, signum: int) -> None:
-    """Signal a process found just now, by a descriptor, so that a recycled number cannot be hit."""
-    identity = processes.identify(pid)
-    if identity:
-        processes.send(identity, signum)
 
 
 def launched(ledger: Ledger) -> Optional[Candidate]:

@@ -98,14 +98,11 @@ def end_all(run_id: str) -> None:
     Each is known by the run's id in its environment, and ended by its own identity.
     """
     for _ in range(10):
-        found = [
-            processes.identify(pid) for pid in processes.with_environment(b"%s=%s" % (NONCE.encode(), run_id.encode()))
-        ]
-        living = [identity for identity in found if identity]
-        if not living:
+        found = processes.with_environment(("%s=%s" % (NONCE, run_id)).encode())
+        if not found:
             return
-        for identity in living:
-            processes.send(identity, signal.SIGKILL)
+        for pid in found:
+            processes.signal_by_identity(pid, signal.SIGKILL)
         clocks.pause(0.02)
 
 

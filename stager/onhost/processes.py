@@ -84,6 +84,13 @@ def send(identity: Identity, signum: int) -> bool:
         os.close(fd)
 
 
+def signal_by_identity(pid: int, signum: int) -> None:
+    """Signal a process found just now, by a descriptor, so that a recycled number cannot be hit."""
+    identity = identify(pid)
+    if identity:
+        send(identity, signum)
+
+
 def pidfds_work() -> bool:
     """Whether this kernel and this Python have pidfds."""
     if not hasattr(signal, "pidfd_send_signal"):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.lab.rig.machine import STATE, Machine
 from tests.lab.rig.nspawn import until
-from tests.lab.rig.production import lay
+from tests.lab.rig.production import Service, lay
 from tests.lab.scene import PROD, Scene
 
 
@@ -63,13 +63,15 @@ def test_a_strange_line_in_the_journal_is_passed_over(scene: Scene) -> None:
 def test_cleanup_on_a_state_disk_that_cannot_be_written(tmp_path: Path, machines: Callable[..., list[Machine]]) -> None:
     """The disk turns read-only in mid-run while the guard lives: production comes back when it is asked for."""
     (machine,) = machines(1, state_mib=48)
-    lay(machine)
-    scene = Scene(tmp_path, machine)
+    lay(machine, Service().slow(12))  # longer than a guard may stand still before it is ended
+    url = "http://127.0.0.1:8080/v1/chat/completions"
+    scene = Scene(tmp_path, machine, production={"healthy": {"url": url, "model": "tiny", "within": "40s"}})
     run_id = scene.stage("60s")
     machine.state.break_read_only()
 
     said = scene.stager("cleanup", run_id)
 
     assert said.code == 0, said.err
+    assert "stands still" not in said.err
     assert scene.unit(PROD) == "active"
     assert scene.stager("cleanup", run_id).code == 0
