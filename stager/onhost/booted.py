@@ -14,9 +14,7 @@ def state_of_system(user: bool = False) -> str:
 
     Running, degraded, starting, stopping, offline, or empty where there is no systemd.
     """
-    return (
-        processes.run(systemctl(user, "is-system-running")).out.strip() if os.path.isdir("/run/systemd/system") else ""
-    )
+    return processes.run(systemctl(user, "is-system-running")).out.strip() if is_pid_one() else ""
 
 
 def no_user_manager() -> str:

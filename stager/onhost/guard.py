@@ -15,6 +15,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from . import booted, clocks, fence, holding, lease, legs, locks, markers, ports, processes, restore
 from .candidate import Candidate
+from .ended import DIED
 from .closing import close
 from .faults import Fault, Held
 from .files import read_json, write_json
@@ -125,7 +126,7 @@ class Watch:
             self.candidate = Candidate(pair[0]["undo"], pair[1].get("born"))
             self.pidfd = processes.open_pidfd(self.candidate.main() or {"pid": 0})
         if not self.candidate.lives():
-            return "candidate died: %s" % self.candidate.epitaph()
+            return "%s: %s" % (DIED, self.candidate.epitaph())
         if not self.candidate.unit and clocks.boottime_ns() >= holding.candidate_ends(self.ledger):
             return "candidate's runtime is over"  # its unit would have ended it by itself
         taken = ports.listened_by(self.candidate.pids()) & set(self.spec["production"]["ports"])
