@@ -15,8 +15,8 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from . import booted, clocks, fence, holding, lease, legs, locks, markers, ports, processes, restore
 from .candidate import Candidate
-from .ended import DIED
 from .closing import close
+from .ended import DIED
 from .faults import Fault, Held
 from .files import read_json, write_json
 from .launch import by_unit
