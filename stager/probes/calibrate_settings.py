@@ -42,7 +42,7 @@ SETTINGS: Mapping[str, Setting] = {
             "ways": ["close"],
             "races": 12,
             "timeout": 0.8,
-            "deadline": 0.2,
+            "deadline": 0.15,
             "prompt_tokens": 4000,
         },
         liars_shape=Shape(step_s=0.0025, prefill_per_step=120),

@@ -11,7 +11,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
@@ -97,11 +97,11 @@ async def calibrate(target: Target, streams: int, step_ms: float) -> Calibration
     """
     step_ms = min(max(step_ms, STEP_RANGE[0]), STEP_RANGE[1])
     seconds = 30.0 + 6 * _TICKS * step_ms / 1000
-    async with _source(target, MetronomeOrder(Mode.LOCK_STEP, step_ms, streams, seconds)) as url:
+    async with source(target, MetronomeOrder(Mode.LOCK_STEP, step_ms, streams, seconds)) as url:
         latency = await path_latency(url)
         even, rate = await _listen(url, streams)
     sliced: list[list[int]] = []
-    async with _source(target, MetronomeOrder(Mode.TIME_SLICED, step_ms, streams, seconds)) as url:
+    async with source(target, MetronomeOrder(Mode.TIME_SLICED, step_ms, streams, seconds)) as url:
         attempts = 0
         while attempts == 0 or (_faked(sliced) > MOST_FAKED and attempts < _ATTEMPTS):
             attempts += 1
@@ -155,7 +155,12 @@ async def _listen(base_url: str, streams: int) -> tuple[list[list[int]], float |
     return arrivals, sum(map(len, arrivals)) / (span / 1e9) if span else None
 
 
-def _source(target: Target, order: MetronomeOrder) -> Any:  # noqa: ANN401
+def source(target: Target, order: MetronomeOrder) -> AbstractAsyncContextManager[str]:
+    """Start a source on the target's host, reached over the same path as its engine; gives its base URL.
+
+    Raises:
+        NoSource: on entering, if it did not start.
+    """
     return target.metronome(order) if target.metronome else local_metronome(order)
 
 

@@ -10,7 +10,7 @@ from stager.client.completion import How
 from stager.client.ticks import ticks
 from stager.probes.cancel_bench import Bench
 from stager.probes.cancel_cells import Cell, Phase, race, run_cell
-from stager.probes.cancel_watch import full_width, next_token, watch
+from stager.probes.cancel_watch import TRIES, TRIES_FOR_THE_CAUSE, full_width, next_token, watch
 from stager.probes.logbook import Logbook
 from stager.probes.target import Unseen
 
@@ -69,7 +69,8 @@ async def _races(bench: Bench, races: int, ways: list[How], book: Logbook) -> li
 
 async def _width(bench: Bench, cells: list[Cell], book: Logbook) -> None:
     """Fill all slots at once: whoever has to wait finds a slot still held, whatever the gauge says."""
-    soon = await full_width(bench, max((cell.ghost_until_ns for cell in cells), default=0))
+    ghost_until_ns = max((cell.ghost_until_ns for cell in cells), default=0)
+    soon = await full_width(bench, ghost_until_ns, TRIES_FOR_THE_CAUSE if book.refuted else TRIES)
     book.measure("full_width_ttft", soon.ttft, "s")
     soon.note(lambda late: book.fail(f"slots are still held: {late}"), book.doubt)
     if soon.late:

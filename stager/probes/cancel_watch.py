@@ -26,8 +26,10 @@ TTFT_SLACK_S = 0.1
 SLOWER = 1.5
 #: A gauge is back when it reads so this many times in a row.
 STEADY_READINGS = 3
+#: Tries at a late first token before it refutes; and where the claim is refuted already, and only the cause is asked.
+TRIES = 3
+TRIES_FOR_THE_CAUSE = 1
 _INTERVAL_S = 0.02
-_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ async def next_token(bench: Bench, until_ns: int) -> Soon:
     begun_ns = ticks()
     waits: list[float] = []
     paces: list[float] = []
-    while len(waits) < _TRIES and (not waits or _may_try_again(bench, until_ns, waits, bench.ttft)):
+    while len(waits) < TRIES and (not waits or _may_try_again(bench, until_ns, waits, bench.ttft)):
         completion = await ask_once(bench.target, bench.short(), bench.timeout)
         why = broken(completion) or completion.error
         if why or completion.ttft is None:
@@ -121,7 +123,7 @@ async def next_token(bench: Bench, until_ns: int) -> Soon:
     return Soon(min(waits), words, slower=slower)
 
 
-async def full_width(bench: Bench, until_ns: int) -> Soon:
+async def full_width(bench: Bench, until_ns: int, tries: int = TRIES) -> Soon:
     """Fill every claimed slot at once: the slowest first token must be as soon as in the control; tries as before."""
     late = TTFT_FACTOR * bench.wide_ttft + TTFT_SLACK_S
     # Whoever has to wait must wait longer than what passes for noise, so each request holds its slot for longer.
@@ -129,7 +131,7 @@ async def full_width(bench: Bench, until_ns: int) -> Soon:
     begun_ns = ticks()
     waits: list[float] = []
     paces: list[float] = []
-    while len(waits) < _TRIES and (not waits or _may_try_again(bench, until_ns, waits, bench.wide_ttft)):
+    while len(waits) < tries and (not waits or _may_try_again(bench, until_ns, waits, bench.wide_ttft)):
         load = await _fill(bench, requests)
         times = [c.ttft for c in load.completions if c.ttft is not None]
         if len(times) < bench.width:

@@ -16,23 +16,34 @@ LEAST_SAMPLES = 20
 SLOWEST_S = 1.0
 
 
-#: A question that goes out so much later (ns) than it was due shows that this client itself stood still meanwhile.
+#: A question that goes out so much later (ns) than it was due shows that this client itself stood still meanwhile; an
+#: answer of the control that takes so long, that the path or the host did.
 STALL_NS = 50_000_000
 
-Stalls = Sequence[tuple[int, int]]
+Span = tuple[int, int]
+Stalls = Sequence[Span]
+
+#: Where nothing is known of the path, it may have stood still all the time.
+FOREVER_NS = 1 << 63
+UNKNOWN: Stalls = ((0, FOREVER_NS),)
+ELSEWHERE = "but meanwhile this client, the path or the host stood still: that is not the engine's doing"
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
     """One endpoint in one span: counts, latencies (s, from the intended time), the longest time without an answer.
 
-    ``slowest_but_ours`` and ``gap_but_ours`` are the largest latency and gap without the time this client stood still.
+    ``lost`` are questions that brought no answer while this client, the path or the host mostly stood still.
+
+    ``slowest_but_ours`` and ``gap_but_ours`` are the largest latency and gap without the time in which this client, the
+    path or the host stood still.
     """
 
     path: str
     expected: int
     obtained: int
     errors: tuple[str, ...]
+    lost: int
     latencies: tuple[float, ...]
     longest_gap: float
     slowest_but_ours: float
@@ -51,21 +62,38 @@ class Series:
         return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
-def client_stalls(runs: Iterable[Sequence[Sample[int]]]) -> list[tuple[int, int]]:
-    """Return the spans in which this client did not even ask what was due, merged, in order (ns)."""
-    stalls: list[tuple[int, int]] = []
-    late = [(s.intended_ns, s.asked_ns) for run in runs for s in run if s.asked_ns - s.intended_ns > STALL_NS]
-    for begin, end in sorted(late):
-        if stalls and begin <= stalls[-1][1]:
-            stalls[-1] = (stalls[-1][0], max(stalls[-1][1], end))
+def standstills(runs: Iterable[Sequence[Sample[int]]], control: Sequence[Sample[int]] = ()) -> list[Span]:
+    """Return the spans that are no fault of the engine's, merged, in order (ns).
+
+    Those in which this client did not even ask what was due, and those in which the control, a source on the host that
+    does nothing but answer, was not heard over the same path.
+    """
+    late = [(s.intended_ns, s.asked_ns) for run in (*runs, control) for s in run]
+    late += [(s.intended_ns, s.answered_ns) for s in control if s.ok]
+    late += _unheard(control)
+    merged: list[Span] = []
+    for begin, end in sorted(span for span in late if span[1] - span[0] > STALL_NS):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
         else:
-            stalls.append((begin, end))
-    return stalls
+            merged.append((begin, end))
+    return merged
+
+
+def _unheard(control: Sequence[Sample[int]]) -> list[Span]:
+    """The spans from a question to the control that brought no answer to the next answer, if one ever came."""
+    heard = sorted(s.answered_ns for s in control if s.ok)
+    return [(s.intended_ns, next((at for at in heard if at > s.answered_ns), FOREVER_NS)) for s in control if not s.ok]
 
 
 def _but_ours(begin_ns: int, end_ns: int, stalls: Stalls) -> float:
     ours = sum(max(0, min(end_ns, end) - max(begin_ns, begin)) for begin, end in stalls)
     return (end_ns - begin_ns - ours) / 1e9
+
+
+def _mostly_ours(sample: Sample[int], stalls: Stalls) -> bool:
+    begin, end = sample.intended_ns, max(sample.answered_ns, sample.intended_ns + 1)
+    return _but_ours(begin, end, stalls) < (end - begin) / 2e9
 
 
 def series(path: str, taken: Sequence[Sample[int]], begin_ns: int, end_ns: int, stalls: Stalls = ()) -> Series:
@@ -76,7 +104,9 @@ def series(path: str, taken: Sequence[Sample[int]], begin_ns: int, end_ns: int, 
     """
     due = [s for s in taken if begin_ns <= s.intended_ns < end_ns]
     good = [s for s in due if s.ok and s.value is not None and 200 <= s.value < 300]
-    errors = tuple(s.error if s.error is not None else f"status {s.value}" for s in due if s not in good)
+    bad = [s for s in due if s not in good]
+    lost = [s for s in bad if s.error is not None and _mostly_ours(s, stalls)]
+    errors = tuple(s.error if s.error is not None else f"status {s.value}" for s in bad if s not in lost)
     moments = [begin_ns, *sorted(s.answered_ns for s in good)]
     if moments[-1] < end_ns:
         moments.append(end_ns)
@@ -86,6 +116,7 @@ def series(path: str, taken: Sequence[Sample[int]], begin_ns: int, end_ns: int, 
         len(due),
         len(good),
         errors,
+        len(lost),
         tuple(s.latency for s in good),
         max((later - earlier) / 1e9 for earlier, later in gaps),
         max((_but_ours(s.intended_ns, s.answered_ns, stalls) for s in good), default=0.0),
@@ -93,21 +124,32 @@ def series(path: str, taken: Sequence[Sample[int]], begin_ns: int, end_ns: int, 
     )
 
 
-def complaints(found: Series, slowest_s: float) -> list[str]:
-    """Return everything that is wrong with a series; a gap counts like a slow answer."""
-    wrong = []
-    if found.errors:
-        wrong.append(f"{found.path} failed {len(found.errors)} of {found.expected} times, first: {found.errors[0]}")
-    if found.slowest is not None and found.slowest_but_ours > slowest_s:
-        wrong.append(f"{found.path} once took {found.slowest:.3f} s, more than {slowest_s:g} s")
-    elif found.gap_but_ours > slowest_s:
-        wrong.append(f"{found.path} gave no good answer for {found.longest_gap:.3f} s, more than {slowest_s:g} s")
-    return wrong
-
-
-def doubts(found: Series, slowest_s: float) -> list[str]:
-    """Return what would be wrong if it were not for this client's own standing still."""
-    worst = max(found.slowest or 0.0, found.longest_gap)
-    if worst <= slowest_s or complaints(found, slowest_s):
+def failures(found: Series) -> list[str]:
+    """Return what is wrong with the answers themselves, whatever time they took."""
+    if not found.errors:
         return []
-    return [f"{found.path} once took {worst:.3f} s, but this client stood still meanwhile: it is too busy to judge by"]
+    return [f"{found.path} failed {len(found.errors)} of {found.expected} times, first: {found.errors[0]}"]
+
+
+def too_slow(found: Series, slowest_s: float) -> list[str]:
+    """Return what the engine took too long for; a gap counts like a slow answer."""
+    if found.slowest is not None and found.slowest_but_ours > slowest_s:
+        return [f"{found.path} once took {found.slowest:.3f} s, more than {slowest_s:g} s"]
+    if found.gap_but_ours > slowest_s:
+        return [f"{found.path} gave no good answer for {found.longest_gap:.3f} s, more than {slowest_s:g} s"]
+    return []
+
+
+def doubts(
+    found: Series,
+    slowest_s: float,
+    elsewhere: str = ELSEWHERE,
+) -> list[str]:
+    """Return what would be wrong if it were not for standing still ``elsewhere``."""
+    found_doubts = []
+    if found.lost:
+        found_doubts.append(f"{found.path} did not answer {found.lost} of {found.expected} times, {elsewhere}")
+    worst = max(found.slowest or 0.0, found.longest_gap)
+    if worst > slowest_s and not too_slow(found, slowest_s):
+        found_doubts.append(f"{found.path} once took {worst:.3f} s, {elsewhere}")
+    return found_doubts
