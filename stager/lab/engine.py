@@ -73,7 +73,8 @@ class Engine:
             Phase.WAITING: knobs.ghost_in_queue,
         }
         lost_in_a_race = knobs.ghost_every > 0 and self.counters.cancels % knobs.ghost_every == 0
-        return by_phase.get(sequence.phase, False) or lost_in_a_race
+        unnoticed = knobs.ghost_unless_streamed and not sequence.ask.stream
+        return by_phase.get(sequence.phase, False) or lost_in_a_race or unnoticed
 
     def _harm(self, neighbour: Sequence) -> None:
         if self.knobs.cancel_kills_neighbour:

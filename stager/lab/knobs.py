@@ -49,6 +49,7 @@ class Knobs:
     ghost_in_queue: bool = False
     ghost_behind_true_gauge: bool = False
     ghost_every: int = 0
+    ghost_unless_streamed: bool = False
     cancel_kills_neighbour: bool = False
     cancel_corrupts_neighbour: bool = False
     cancel_kills_engine: bool = False

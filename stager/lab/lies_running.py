@@ -98,6 +98,12 @@ _CANCEL = (
     ),
     one_knob(
         "cancel",
+        "A job goes on after its client left where the answer was asked for as a whole.",
+        "BerriAI/litellm 37140; ROCm/ATOM PR 1562; unslothai/unsloth PR 10096",
+        ghost_unless_streamed=True,
+    ),
+    one_knob(
+        "cancel",
         "The gauge never comes down again, though nothing runs: a false ghost.",
         "vllm-project/vllm 22545",
         gauge_stuck_high=True,

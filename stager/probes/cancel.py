@@ -1,7 +1,8 @@
 """A client that leaves must leave nothing behind: no job, no broken neighbour, no later first token.
 
 One claim for each thing an engine may be doing with a request when its client leaves: ``decoding``, ``prefilling``,
-``queued``; each by close, reset and half-close. While decoding also races: all slots left at once, repeatedly.
+``queued``; each by close, reset and half-close, and once without a stream. While decoding also races: all slots left at
+once, repeatedly.
 """
 
 from __future__ import annotations
@@ -35,12 +36,14 @@ Ways = Annotated[tuple[Annotated[How, Field(strict=False)], ...], Field(min_leng
 class CancelParameters(Model):
     """Which phases and ways to run, how many racing cancels, the prefill's length, and seconds.
 
+    ``plain``: whether each phase is also left once, by an orderly close, by a client that asked for no stream.
     ``deadline`` is how long after its client left a job may still show (default: the engine's cancel grace), besides
     the step it is in (``Bench.deadline``). A phase that is left out gets no finding.
     """
 
     phases: Phases = tuple(Phase)
     ways: Ways = tuple(How)
+    plain: bool = True
     races: Annotated[int, Field(ge=0, le=1000)] = RACES
     prompt_tokens: Annotated[int, Field(ge=64)] | None = None
     deadline: Annotated[float, Field(gt=0)] | None = None
@@ -51,7 +54,7 @@ class CancelProbe:
     """Lets clients leave in every phase and way, and watches the gauges, a neighbour and the next first token."""
 
     name = "cancel"
-    version = 3
+    version = 4
     claims = tuple(phase.claim for phase in Phase)
     parameters = CancelParameters
     thresholds: Mapping[str, Any] = {
@@ -72,7 +75,8 @@ class CancelProbe:
     def time_limit(self, parameters: CancelParameters) -> float:
         """A cell is at most four answers; ten for the controls and the races, four between phases."""
         phases = len(parameters.phases)
-        return (4 * phases * len(parameters.ways) + 4 * phases + 10) * parameters.timeout
+        cells = len(parameters.ways) + parameters.plain
+        return (4 * phases * cells + 4 * phases + 10) * parameters.timeout
 
     async def run(self, target: Target, parameters: CancelParameters) -> tuple[ProbeResult, ...]:
         """Return one finding for each phase that was asked for."""
@@ -99,7 +103,7 @@ async def _phases(bench: Bench, parameters: CancelParameters, ways: list[How], b
         if failed and (why := await rested(bench)):
             book.doubt(f"not tried: the engine had not come to rest after {failed.claim} failed: {why}")
             continue
-        await run_phase(bench, phase, ways, parameters.races, book)
+        await run_phase(bench, phase, ways, parameters.races, book, plain=parameters.plain)
         failed = book if book.refuted else None
 
 
@@ -155,9 +159,11 @@ def _not_proven(
                     "that a neighbour goes on undisturbed: beside the only claimed slot there is room for none"
                 )
         case Phase.QUEUED:
-            limits.append("requests that are not streamed, and queues of more than one request")
+            limits.append("queues of more than one request")
             if bench and bench.waiting is None:
                 limits.append("that it is dropped while it waits: the engine shows no gauge of its queue")
+    if not parameters.plain:
+        limits.append("requests whose answer is asked for as a whole, not as a stream")
     if skipped:
         limits.append(f"{skipped}: not measurable through an SSH forward, which ends connections in its own way")
     if bench and bench.idle_busy is None:

@@ -87,6 +87,10 @@ class Bench:
         wanted = math.ceil(OUTLASTS * self.deadline(reading=True) / max(self.token_s, 1e-4)) + 3 * NEIGHBOUR_TOKENS
         return min(wanted, (self.target.claims.context or _UNKNOWN_WINDOW) // 2)
 
+    def decoding_after(self, tokens: int) -> float:
+        """Seconds after which a short prompt's answer has so many tokens, even with every slot busy."""
+        return max(self.wide_ttft, self.beside_ttft) + tokens * self.wide_token_s
+
     def deadline(self, *, reading: bool) -> float:
         """Seconds after its client left at which a job must be gone: the engine's grace, and one engine step.
 
@@ -115,9 +119,10 @@ class Bench:
         tokens = min(wanted, (self.target.claims.context or _UNKNOWN_WINDOW) // 2)
         return generation_request(self.target, canary_prompt(self.canary), max_tokens=tokens)
 
-    def victim(self, cut: Cut | None, prompt_tokens: int = 0) -> CompletionRequest:
+    def victim(self, cut: Cut | None, prompt_tokens: int = 0, *, stream: bool = True) -> CompletionRequest:
         """A long job with a prompt of its own, and how its client leaves."""
-        return generation_request(self.target, self._text(prompt_tokens), max_tokens=self.victim_tokens, cut=cut)
+        text = self._text(prompt_tokens)
+        return generation_request(self.target, text, max_tokens=self.victim_tokens, stream=stream, cut=cut)
 
     def short(self, seconds: float = 0.0) -> CompletionRequest:
         """A request that shows how soon a first token comes; with every slot busy it holds its own for so long."""

@@ -1,4 +1,8 @@
-"""One cell of the cancel matrix: a client leaves in one phase, in one way, beside a neighbour."""
+"""One cell of the cancel matrix: a client leaves in one phase, in one way, beside a neighbour.
+
+Requests are streamed; each phase also has one whose answer was asked for as a whole (``plain``), because servers notice
+a client's leaving in other places there, or nowhere (BerriAI/litellm 37140, ROCm/ATOM 1562).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from stager.client.completion import Cut, How
-from stager.client.record import Completion
+from stager.client.record import Completion, Ended
 from stager.client.ticks import ticks
 from stager.engines.reading import Reading
 from stager.probes.cancel_bench import Bench
@@ -43,6 +47,7 @@ class Cell:
 
     phase: Phase
     way: How
+    plain: bool = False
     recovery_s: float | None = None
     next_ttft_s: float | None = None
     half_closed: str = ""
@@ -58,12 +63,12 @@ class Cell:
     @property
     def name(self) -> str:
         """Phase and way, as in the measurements."""
-        return f"{self.phase.value}_{self.way.value.replace('-', '_')}"
+        return f"{self.phase.value}_{self.way.value.replace('-', '_')}{'_plain' if self.plain else ''}"
 
 
-async def run_cell(bench: Bench, phase: Phase, way: How, book: Logbook) -> Cell:
+async def run_cell(bench: Bench, phase: Phase, way: How, book: Logbook, *, plain: bool = False) -> Cell:
     """Run one cell on an idle engine and leave it idle, or note that it is not."""
-    cell = Cell(phase, way)
+    cell = Cell(phase, way, plain)
     if phase is Phase.QUEUED:
         await _leave_queue(bench, cell, book)
     else:
@@ -79,20 +84,23 @@ async def run_cell(bench: Bench, phase: Phase, way: How, book: Logbook) -> Cell:
 async def _leave_slot(bench: Bench, cell: Cell, book: Logbook) -> None:
     """Let the victim's client leave while the victim holds a slot, and watch the engine let go of it.
 
-    In an engine of one slot a prompt is read without a neighbour: behind it the victim would wait, not be read.
+    In an engine of one slot there is no neighbour where only time tells what the victim is at: it would wait behind it.
     """
     reading = cell.phase is Phase.PREFILL
+    by_time = reading or cell.plain
     # Before the victim, so that it holds its slot when the victim comes.
-    neighbour = start(bench, bench.neighbour()) if bench.beside or not reading else None
+    neighbour = start(bench, bench.neighbour()) if bench.beside or not by_time else None
     try:
         if neighbour is None or await neighbour.speaks(bench.timeout):
+            decoding = bench.decoding_after(_DECODE_DELTAS)
             cut = leaving(
                 cell.way,
                 bench,
-                after_deltas=None if reading else _DECODE_DELTAS,
-                after_s=PREFILL_SHARE * bench.prefill_s if reading else None,
+                after_deltas=None if by_time else _DECODE_DELTAS,
+                after_s=PREFILL_SHARE * bench.prefill_s if reading else decoding if cell.plain else None,
             )
-            victim = await start(bench, bench.victim(cut, bench.prompt_tokens if reading else 0)).task
+            request = bench.victim(cut, bench.prompt_tokens if reading else 0, stream=not cell.plain)
+            victim = await start(bench, request).task
             left_ns = ticks()
             cell.ghost_until_ns = bench.ghost_until_ns(left_ns)
             _note_victim(cell, victim, cut, book)
@@ -111,7 +119,7 @@ async def _leave_queue(bench: Bench, cell: Cell, book: Logbook) -> None:
     cut = leaving(cell.way, bench, on=leave)
     async with Queue.behind_held_slots(bench) as queue:
         if await queue.neighbour.speaks(bench.timeout):
-            victim = start(bench, bench.victim(cut))
+            victim = start(bench, bench.victim(cut, stream=not cell.plain))
             queued = await queue.shows_it()
             cell.left_ns = ticks()
             leave.set()
@@ -141,6 +149,8 @@ def _note_victim(cell: Cell, victim: Completion, cut: Cut, book: Logbook) -> Non
     if cell.way is How.HALF_CLOSE:
         went_on = len(times) > before or len(times) > 2 * _DECODE_DELTAS
         cell.half_closed = "the server went on answering" if went_on else "the server ended the answer"
+    if cell.plain and victim.ended is Ended.COMPLETE:
+        cell.doubted.append("the request was answered before its client left")
     if (victim.status or 200) >= 400:
         cell.doubted.append(f"the request was refused with status {victim.status}")
 

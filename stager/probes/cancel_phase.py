@@ -21,15 +21,18 @@ _DEVICE_PERIOD_S = 1.0
 _DEVICE_INTERVAL_S = 0.2
 
 
-async def run_phase(bench: Bench, phase: Phase, ways: list[How], races: int, book: Logbook) -> None:
-    """Run a phase's cells on an idle engine until one refutes the claim, and note everything in its book."""
+async def run_phase(bench: Bench, phase: Phase, ways: list[How], races: int, book: Logbook, *, plain: bool) -> None:
+    """Run a phase's cells on an idle engine until one refutes the claim, and note everything in its book.
+
+    ``plain``: whether a client that asked for no stream leaves, too.
+    """
     _note_bench(book, bench)
     if phase is Phase.QUEUED and bench.target.claims.slots is None:
         book.doubt("the playbook claims no slots, so no request is known to wait")
         return
     cells: list[Cell] = []
-    for way in ways:
-        cells.append(await run_cell(bench, phase, way, book))
+    for way, whole in [(way, False) for way in ways] + ([(How.CLOSE, True)] if plain else []):
+        cells.append(await run_cell(bench, phase, way, book, plain=whole))
         _note_cell(book, cells[-1])
         if book.refuted:
             break

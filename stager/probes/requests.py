@@ -49,10 +49,10 @@ def chat_request(
 
 
 def generation_request(
-    target: Target, text: str, *, max_tokens: int, exact: bool = True, cut: Cut | None = None
+    target: Target, text: str, *, max_tokens: int, exact: bool = True, stream: bool = True, cut: Cut | None = None
 ) -> CompletionRequest:
-    """A streamed generation on the route with the least between step and stream."""
-    path, body = target.engine.generation(target.model, text, max_tokens=max_tokens, exact=exact)
+    """A generation on the route with the least between step and stream."""
+    path, body = target.engine.generation(target.model, text, max_tokens=max_tokens, exact=exact, stream=stream)
     return CompletionRequest(path, body, cut=cut, keep_raw=False)
 
 

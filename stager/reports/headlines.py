@@ -52,6 +52,7 @@ HEADLINES: dict[str, tuple[str, ...]] = {
         "health_errors",
         "health_obtained",
         "health_longest_gap",
+        "control_max",
         "prompt_tokens",
         "prefill",
     ),

@@ -133,12 +133,13 @@ def _gauge(entry: object) -> Series | None:
 def _latencies(document: Mapping[str, Any]) -> Iterable[Series]:
     """Open-loop samples of an endpoint, under its path: ``[[intended_ns, asked_ns, answered_ns, status, error], ...]``.
 
-    Latency counts from the intended time; a status other than 2xx is no good answer. ``answer`` is the long request
-    that was being read meanwhile.
+    ``control`` is a source on the host that does nothing but answer, asked over the same path. Latency counts from the
+    intended time; a status other than 2xx is no good answer. ``answer`` is the long request that was being read
+    meanwhile.
     """
     reading = document.get("answer")
     for path, samples in document.items():
-        rows = [row for row in _list(samples) if _is_sample(row)] if path.startswith("/") else []
+        rows = [row for row in _list(samples) if _is_sample(row)] if path == "control" or path.startswith("/") else []
         if not rows:
             continue
         origin = min(row[0] for row in rows)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from stager.client.completion import How
+from stager.client.load import run_load
 from stager.client.ticks import ticks
 from stager.engines.openai import OPENAI
 from stager.lab.knobs import Knobs, Shape
@@ -15,9 +16,10 @@ from stager.probes.base import ProbeResult, run_probe
 from stager.probes.calibrate_settings import LAB_ENGINE, lab_target
 from stager.probes.cancel import CancelParameters, CancelProbe
 from stager.probes.cancel_bench import Bench, token_seconds
+from stager.probes.cancel_cells import Phase
 from stager.probes.cancel_streams import leaving, start
-from stager.probes.cancel_watch import Soon, next_token, slow
-from stager.probes.requests import ask_once
+from stager.probes.cancel_watch import Soon, full_width, next_token, slow
+from stager.probes.requests import ask_once, limits_for
 from stager.probes.target import Claims, Target, Unseen
 from tests.unit.probes.bench import finding, results
 from tests.unit.probes.cases import completion
@@ -31,13 +33,13 @@ def _by_claim(*args, **kwargs) -> dict[str, Finding]:
 
 
 def test_the_honest_engine_lets_go_in_every_phase_and_way() -> None:
-    """Nine cells and the races: the gauge is back, the neighbour is whole, the next token comes as before."""
+    """Twelve cells and the races: the gauge is back, the neighbour is whole, the next token comes as before."""
     found = _by_claim(races=8)
     assert {claim: one.verdict for claim, one in found.items()} == dict.fromkeys(CLAIMS, Verdict.PASSED)
-    assert [found[claim].sample_count for claim in CLAIMS] == [11, 3, 3]
+    assert [found[claim].sample_count for claim in CLAIMS] == [12, 4, 4]
     for one in found.values():
         recoveries = [m.value for name, m in one.measurements.items() if name.endswith("_recovery")]
-        assert len(recoveries) == 3
+        assert len(recoveries) == 4
         assert max(recoveries) < 0.3
         assert one.measurements["neighbour_comparable"].value is True
 
@@ -52,6 +54,18 @@ def test_a_request_that_waits_on_without_its_client_fails_the_queue_alone() -> N
     assert "every slot held: it waited on for a slot, and left the queue" in queued.reasons[0]
     assert queued.measurements["queued_close_out_of_queue"].value is None
     assert queued.measurements["queued_close_out_of_queue_once_slots_were_free"].value < 0.3
+
+
+@pytest.mark.parametrize("phase", list(Phase))
+def test_a_client_that_asked_for_no_stream_must_be_missed_too(phase: Phase) -> None:
+    """In every phase: an engine that watches its streams only is found out, and passes where only streams are tried."""
+    ghost = Knobs(ghost_unless_streamed=True)
+    found = finding("cancel", ghost, phases=[phase], ways=["close"], races=0)
+    assert found.verdict is Verdict.FAILED
+    assert all(reason.startswith((f"{phase}_close_plain:", "slots are still held")) for reason in found.reasons)
+    streams = finding("cancel", ghost, phases=[phase], ways=["close"], races=0, plain=False)
+    assert streams.verdict is Verdict.PASSED, streams.reasons
+    assert any("asked for as a whole" in sentence for sentence in streams.not_proven)
 
 
 def test_a_phase_is_not_judged_on_what_the_one_before_left() -> None:
@@ -126,6 +140,29 @@ def test_a_ghost_does_not_excuse_itself_by_slowing_what_comes_after_it() -> None
     assert took > 3.0  # the tries were slowed, and the pace was asked for after them
 
 
+def test_ghosts_that_take_turns_with_every_slot_do_not_pass_for_a_slow_machine() -> None:
+    """Where there is room beside ghosts nobody waits, all is slower: the pace counts once they are over."""
+
+    async def go() -> Soon:
+        async with lab_process() as lab:
+            shape = Shape(slots=8, step_s=0.04)
+            url = await lab.start(shape, Knobs(time_slicing=True, ghost_behind_true_gauge=True))
+            target = replace(lab_target(url, shape), claims=Claims(slots=3, context=24))
+            bench = Bench(target, 20.0, 0.1, 64, None, None)
+            alone = await ask_once(target, bench.short(), 20.0)
+            bench.ttft, bench.token_s = alone.ttft, token_seconds(alone)
+            wide = await run_load(url, [bench.short() for _ in range(3)], "/health", limits_for(64, 20.0))
+            bench.wide_ttft = max(one.ttft for one in wide.completions)
+            bench.wide_token_s = min(token_seconds(one) for one in wide.completions)
+            cuts = [leaving(How.CLOSE, bench, after_deltas=1) for _ in range(5)]
+            await asyncio.gather(*(start(bench, bench.victim(cut)).task for cut in cuts))
+            return await full_width(bench, bench.ghost_until_ns(ticks()))
+
+    soon = asyncio.run(go())
+    assert "of 3 requests at once the last began after" in soon.late, soon
+    assert soon.slower is False
+
+
 def test_only_one_step_of_a_long_prompt_is_added_to_the_deadline() -> None:
     """A job whose client left may read on to the end of a step of 2,048 tokens, not to the end of its prompt."""
     bench = Bench(lab_target("http://x", Shape()), 1.0, 2.5, 8192, None, None, prefill_s=8.0, wide_ttft=0.5)
@@ -159,7 +196,10 @@ def test_through_a_forward_only_an_orderly_close_is_measurable() -> None:
     """Reset and half-close are named as not measurable over an SSH forward, and are not tried."""
     found = finding("cancel", target={"path": "ssh-forward"}, **{**QUICK, "ways": list(How)})
     assert found.verdict is Verdict.PASSED, found.reasons
-    assert {name for name in found.measurements if name.endswith("_recovery")} == {"decode_close_recovery"}
+    assert {name for name in found.measurements if name.endswith("_recovery")} == {
+        "decode_close_recovery",
+        "decode_close_plain_recovery",
+    }
     assert any("reset and half-close: not measurable" in sentence for sentence in found.not_proven)
 
 
