@@ -83,6 +83,7 @@ LLAMACPP = Engine(
         "a disconnect is polled every second and takes effect after the current llama_decode",
         "that poll comes due only after a second without anybody's token (server-queue.cpp, recv_with_timeout)",
         "behind busy slots a queued request whose client left waits on and is given a slot (measured)",
+        "a client that asked for no stream is not missed: its job runs to its own end (measured)",
         "an X-Conversation-Id header makes a request survive its client on purpose: never send it",
         "n_busy_slots_per_decode over-counts: it adds every processing slot per decode, in the batch or not",
     ),

@@ -40,7 +40,7 @@ SETTINGS: Mapping[str, Setting] = {
         for_liars={
             "phases": ["decode"],
             "ways": ["close"],
-            "plain": False,
+            "unstreamed": False,
             "races": 12,
             "timeout": 0.8,
             "deadline": 0.15,
@@ -68,7 +68,7 @@ SETTINGS: Mapping[str, Setting] = {
 FOR_LIE: Mapping[str, Mapping[str, Any]] = {
     "ghost-in-prefill": {"phases": ["prefill"]},
     "ghost-in-queue": {"phases": ["queued"]},
-    "ghost-unless-streamed": {"plain": True},
+    "ghost-unless-streamed": {"streamed": False, "unstreamed": True},
     "cancel-kills-engine": {"timeout": 0.6},
 }
 

@@ -1,16 +1,16 @@
 """A client that leaves must leave nothing behind: no job, no broken neighbour, no later first token.
 
 One claim for each thing an engine may be doing with a request when its client leaves: ``decoding``, ``prefilling``,
-``queued``; each by close, reset and half-close, and once without a stream. While decoding also races: all slots left at
-once, repeatedly.
+``queued``; each by close, reset and half-close. While decoding also races: all slots left at once, repeatedly. All that
+is streamed; ``unstreamed`` is the claim for clients that asked for no stream, once in each phase, by an orderly close.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from stager.client.completion import How
 from stager.models.base import Model
@@ -19,7 +19,8 @@ from stager.probes.ask import configured_fields, gauge_words
 from stager.probes.base import ProbeResult
 from stager.probes.cancel_bench import OUTLASTS, STEP_TOKENS, Bench, NoBench, take_bench
 from stager.probes.cancel_cells import Phase
-from stager.probes.cancel_phase import DEVICE_SLACK, rested, run_phase
+from stager.probes.cancel_limits import UNSTREAMED, not_proven
+from stager.probes.cancel_phase import DEVICE_SLACK, rested, run_phase, run_unstreamed
 from stager.probes.cancel_watch import SLOWER, STEADY_READINGS, TTFT_FACTOR, TTFT_SLACK_S
 from stager.probes.logbook import Logbook
 from stager.probes.target import Target
@@ -36,18 +37,25 @@ Ways = Annotated[tuple[Annotated[How, Field(strict=False)], ...], Field(min_leng
 class CancelParameters(Model):
     """Which phases and ways to run, how many racing cancels, the prefill's length, and seconds.
 
-    ``plain``: whether each phase is also left once, by an orderly close, by a client that asked for no stream.
+    ``streamed``, ``unstreamed``: whether clients leave that asked for a stream, and such that asked for none.
     ``deadline`` is how long after its client left a job may still show (default: the engine's cancel grace), besides
     the step it is in (``Bench.deadline``). A phase that is left out gets no finding.
     """
 
     phases: Phases = tuple(Phase)
     ways: Ways = tuple(How)
-    plain: bool = True
+    streamed: bool = True
+    unstreamed: bool = True
     races: Annotated[int, Field(ge=0, le=1000)] = RACES
     prompt_tokens: Annotated[int, Field(ge=64)] | None = None
     deadline: Annotated[float, Field(gt=0)] | None = None
     timeout: Annotated[float, Field(gt=0)] = TIMEOUT_S
+
+    @model_validator(mode="after")
+    def _some_client_leaves(self) -> Self:
+        if not (self.streamed or self.unstreamed):
+            raise ValueError("streamed and unstreamed are both false: no client would leave")
+        return self
 
 
 class CancelProbe:
@@ -55,7 +63,7 @@ class CancelProbe:
 
     name = "cancel"
     version = 4
-    claims = tuple(phase.claim for phase in Phase)
+    claims = (*(phase.claim for phase in Phase), UNSTREAMED)
     parameters = CancelParameters
     thresholds: Mapping[str, Any] = {
         "ttft_factor": TTFT_FACTOR,
@@ -69,21 +77,22 @@ class CancelProbe:
     }
 
     def asked(self, parameters: CancelParameters) -> tuple[str, ...]:
-        """One claim for each phase that is to be run."""
-        return tuple(phase.claim for phase in Phase if phase in parameters.phases)
+        """One claim for each phase that is to be run, and one for requests without a stream if they are wanted."""
+        phases = tuple(phase.claim for phase in Phase if parameters.streamed and phase in parameters.phases)
+        return (*phases, UNSTREAMED) if parameters.unstreamed else phases
 
     def time_limit(self, parameters: CancelParameters) -> float:
         """A cell is at most four answers; ten for the controls and the races, four between phases."""
         phases = len(parameters.phases)
-        cells = len(parameters.ways) + parameters.plain
+        cells = parameters.streamed * len(parameters.ways) + parameters.unstreamed
         return (4 * phases * cells + 4 * phases + 10) * parameters.timeout
 
     async def run(self, target: Target, parameters: CancelParameters) -> tuple[ProbeResult, ...]:
-        """Return one finding for each phase that was asked for."""
+        """Return one finding for each claim that was asked for."""
         grace = parameters.deadline or target.engine.cancel_grace
         prompt_tokens = parameters.prompt_tokens or min(PREFILL_TOKENS, (target.claims.context or PREFILL_TOKENS) // 2)
         ways = [way for way in parameters.ways if _measurable(target, way)]
-        books = {phase: Logbook(phase.claim, parameters) for phase in Phase if phase in parameters.phases}
+        books = {claim: Logbook(claim, parameters) for claim in self.asked(parameters)}
         bench: Bench | None = None
         try:
             bench = await take_bench(target, parameters.timeout, grace, prompt_tokens)
@@ -93,18 +102,28 @@ class CancelProbe:
                 book.fault(f"the controls broke: {error}")
                 book.ended(error.completion)
         configured = await configured_fields(target)
-        return tuple(_close(book, phase, target, parameters, ways, bench, configured) for phase, book in books.items())
+        return tuple(_close(book, target, parameters, ways, bench, configured) for book in books.values())
 
 
-async def _phases(bench: Bench, parameters: CancelParameters, ways: list[How], books: Mapping[Phase, Logbook]) -> None:
-    """Run one phase after the other; after one that failed only if the engine came to rest."""
+async def _phases(bench: Bench, parameters: CancelParameters, ways: list[How], books: Mapping[str, Logbook]) -> None:
+    """Run one claim's experiment after the other; after one that failed only if the engine came to rest."""
     failed: Logbook | None = None
-    for phase, book in books.items():
+    phases = {phase.claim: phase for phase in Phase}
+    for claim, book in books.items():
         if failed and (why := await rested(bench)):
             book.doubt(f"not tried: the engine had not come to rest after {failed.claim} failed: {why}")
             continue
-        await run_phase(bench, phase, ways, parameters.races, book, plain=parameters.plain)
+        if claim == UNSTREAMED:
+            await run_unstreamed(bench, _unstreamed_phases(bench, parameters), book)
+        else:
+            await run_phase(bench, phases[claim], ways, parameters.races, book)
         failed = book if book.refuted else None
+
+
+def _unstreamed_phases(bench: Bench, parameters: CancelParameters) -> list[Phase]:
+    """The phases that can be left without a stream: a queue nobody can see is named as not proven instead."""
+    unseen = bench.waiting is None or bench.target.claims.slots is None
+    return [phase for phase in Phase if phase in parameters.phases and not (phase is Phase.QUEUED and unseen)]
 
 
 def _measurable(target: Target, way: How) -> bool:
@@ -114,7 +133,6 @@ def _measurable(target: Target, way: How) -> bool:
 
 def _close(
     book: Logbook,
-    phase: Phase,
     target: Target,
     parameters: CancelParameters,
     ways: list[How],
@@ -122,54 +140,27 @@ def _close(
     configured: tuple[ConfiguredField, ...],
 ) -> ProbeResult:
     cancels = len(book.streams) if bench else 0
+    skipped = [] if book.claim == UNSTREAMED else [way for way in parameters.ways if way not in ways]
     book.measure("cancels", cancels, "count")
     gauges = "; ".join(gauge_words(target.engine, gauge) for gauge in bench.gauges) if bench else "no gauge"
     return book.result(
         target,
-        sampled=f"requests whose client left while they were {phase.claim}; {gauges or 'no gauge'}; a neighbour; "
-        "the next first token",
+        sampled=f"{_sampled(book, parameters)}; {gauges or 'no gauge'}; a neighbour; the next first token",
         sample_count=cancels,
         ended_because=_ended(book, ways),
-        not_proven=_not_proven(phase, target, parameters, ways, bench),
+        not_proven=not_proven(book.claim, target, bench, races=parameters.races, skipped=skipped),
         configured=configured,
     )
 
 
+def _sampled(book: Logbook, parameters: CancelParameters) -> str:
+    if book.claim != UNSTREAMED:
+        return f"streamed requests whose client left while they were {book.claim}"
+    phases = ", ".join(phase.claim for phase in parameters.phases)
+    return f"requests for no stream, whose client left while they were {phases}"
+
+
 def _ended(book: Logbook, ways: list[How]) -> str:
-    if not ways:
+    if not ways and book.claim != UNSTREAMED:
         return "no way of leaving can be measured from here"
     return "a cell refuted the claim, the rest was not tried" if book.refuted else "all cells were run"
-
-
-def _not_proven(
-    phase: Phase, target: Target, parameters: CancelParameters, ways: list[How], bench: Bench | None
-) -> tuple[str, ...]:
-    skipped = " and ".join(way.value for way in parameters.ways if way not in ways)
-    limits = [
-        "that no device work is left: an idle gauge or device confirms nothing by itself",
-        "that cache pages are free, where the engine keeps a pool of fixed size: only slots and times were seen",
-    ]
-    match phase:
-        case Phase.DECODE:
-            limits.append(f"races rarer than the {parameters.races} cancels tried, and jobs that come back later")
-        case Phase.PREFILL:
-            limits.append("when, within the step it was in, a job ended: engines look for disconnects between steps")
-            if bench and not bench.beside:
-                limits.append(
-                    "that a neighbour goes on undisturbed: beside the only claimed slot there is room for none"
-                )
-        case Phase.QUEUED:
-            limits.append("queues of more than one request")
-            if bench and bench.waiting is None:
-                limits.append("that it is dropped while it waits: the engine shows no gauge of its queue")
-    if not parameters.plain:
-        limits.append("requests whose answer is asked for as a whole, not as a stream")
-    if skipped:
-        limits.append(f"{skipped}: not measurable through an SSH forward, which ends connections in its own way")
-    if bench and bench.idle_busy is None:
-        limits.append(f"whether the device comes to rest: {bench.device_unseen}")
-    if bench and bench.active is None:
-        limits.append("that the engine's own count comes down: it shows none here")
-    if target.path == "direct":
-        limits.append("anything about disconnects through a proxy in between")
-    return tuple(limits)

@@ -1,7 +1,7 @@
 """One cell of the cancel matrix: a client leaves in one phase, in one way, beside a neighbour.
 
-Requests are streamed; each phase also has one whose answer was asked for as a whole (``plain``), because servers notice
-a client's leaving in other places there, or nowhere (BerriAI/litellm 37140, ROCm/ATOM 1562).
+Requests are streamed, or asked for as a whole (``plain``): there servers notice a client's leaving in other places, or
+nowhere (BerriAI/litellm 37140, ROCm/ATOM 1562).
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+from collections.abc import Iterable
 
 from stager.client.completion import How
 from stager.client.ticks import ticks
@@ -21,18 +22,15 @@ _DEVICE_PERIOD_S = 1.0
 _DEVICE_INTERVAL_S = 0.2
 
 
-async def run_phase(bench: Bench, phase: Phase, ways: list[How], races: int, book: Logbook, *, plain: bool) -> None:
-    """Run a phase's cells on an idle engine until one refutes the claim, and note everything in its book.
-
-    ``plain``: whether a client that asked for no stream leaves, too.
-    """
-    _note_bench(book, bench)
+async def run_phase(bench: Bench, phase: Phase, ways: list[How], races: int, book: Logbook) -> None:
+    """Run a phase's cells on an idle engine until one refutes the claim, and note everything in its book."""
+    _note_bench(book, bench, reading=phase is Phase.PREFILL)
     if phase is Phase.QUEUED and bench.target.claims.slots is None:
         book.doubt("the playbook claims no slots, so no request is known to wait")
         return
     cells: list[Cell] = []
-    for way, whole in [(way, False) for way in ways] + ([(How.CLOSE, True)] if plain else []):
-        cells.append(await run_cell(bench, phase, way, book, plain=whole))
+    for way in ways:
+        cells.append(await run_cell(bench, phase, way, book))
         _note_cell(book, cells[-1])
         if book.refuted:
             break
@@ -40,6 +38,22 @@ async def run_phase(bench: Bench, phase: Phase, ways: list[How], races: int, boo
         await _width(bench, cells, book)  # a race behind ghosts would only wait for them
         if not book.refuted:
             cells += await _races(bench, races, ways, book)
+    await _afterwards(bench, cells, book)
+
+
+async def run_unstreamed(bench: Bench, phases: Iterable[Phase], book: Logbook) -> None:
+    """Let a client leave that asked for no stream, once in each phase, until that refutes the claim."""
+    _note_bench(book, bench, reading=True)
+    cells: list[Cell] = []
+    for phase in phases:
+        cells.append(await run_cell(bench, phase, How.CLOSE, book, plain=True))
+        _note_cell(book, cells[-1])
+        if book.refuted:
+            break
+    await _afterwards(bench, cells, book)
+
+
+async def _afterwards(bench: Bench, cells: list[Cell], book: Logbook) -> None:
     if not book.refuted:
         await _device(bench, book)
     if "slots_still_held" not in book.raw and all(cell.next_ttft_s is not None or cell.race for cell in cells):
@@ -106,11 +120,11 @@ async def _device(bench: Bench, book: Logbook) -> None:
         )
 
 
-def _note_bench(book: Logbook, bench: Bench) -> None:
+def _note_bench(book: Logbook, bench: Bench, *, reading: bool) -> None:
     book.measure("ttft_control", bench.ttft, "s")
     book.measure("full_width_ttft_control", bench.wide_ttft, "s")
     book.measure("prefill_control", bench.prefill_s, "s")
-    book.measure("deadline", bench.deadline(reading=book.claim == Phase.PREFILL.claim), "s")
+    book.measure("deadline", bench.deadline(reading=reading), "s")
     book.measure("neighbour_comparable", bench.neighbour_text is not None, "bool")
     if not bench.ghost_would_show:
         lives = bench.victim_tokens * bench.token_s

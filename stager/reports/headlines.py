@@ -37,6 +37,15 @@ HEADLINES: dict[str, tuple[str, ...]] = {
         "deadline",
         *_SLOTS_AFTER,
     ),
+    "cancel/unstreamed": (
+        "cancels",
+        "gauge_samples",
+        "decode_close_plain_recovery",
+        "prefill_close_plain_recovery",
+        "queued_close_plain_recovery",
+        "deadline",
+        *_SLOTS_AFTER,
+    ),
     "crosstalk/separate": ("streams", "fewest_repeats"),
     "finish/honest-ends": (
         "chat_stream_cut_usage",

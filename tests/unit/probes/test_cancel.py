@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from pydantic import ValidationError
 
 from stager.client.completion import How
 from stager.client.load import run_load
@@ -24,8 +25,8 @@ from stager.probes.target import Claims, Target, Unseen
 from tests.unit.probes.bench import finding, results
 from tests.unit.probes.cases import completion
 
-CLAIMS = ("decoding", "prefilling", "queued")
-QUICK = {"phases": ["decode"], "ways": ["close"], "races": 4}
+CLAIMS = ("decoding", "prefilling", "queued", "unstreamed")
+QUICK = {"phases": ["decode"], "ways": ["close"], "races": 4, "unstreamed": False}
 
 
 def _by_claim(*args, **kwargs) -> dict[str, Finding]:
@@ -36,10 +37,10 @@ def test_the_honest_engine_lets_go_in_every_phase_and_way() -> None:
     """Twelve cells and the races: the gauge is back, the neighbour is whole, the next token comes as before."""
     found = _by_claim(races=8)
     assert {claim: one.verdict for claim, one in found.items()} == dict.fromkeys(CLAIMS, Verdict.PASSED)
-    assert [found[claim].sample_count for claim in CLAIMS] == [12, 4, 4]
+    assert [found[claim].sample_count for claim in CLAIMS] == [11, 3, 3, 3]
     for one in found.values():
         recoveries = [m.value for name, m in one.measurements.items() if name.endswith("_recovery")]
-        assert len(recoveries) == 4
+        assert len(recoveries) == 3
         assert max(recoveries) < 0.3
         assert one.measurements["neighbour_comparable"].value is True
 
@@ -58,14 +59,13 @@ def test_a_request_that_waits_on_without_its_client_fails_the_queue_alone() -> N
 
 @pytest.mark.parametrize("phase", list(Phase))
 def test_a_client_that_asked_for_no_stream_must_be_missed_too(phase: Phase) -> None:
-    """In every phase: an engine that watches its streams only is found out, and passes where only streams are tried."""
-    ghost = Knobs(ghost_unless_streamed=True)
-    found = finding("cancel", ghost, phases=[phase], ways=["close"], races=0)
-    assert found.verdict is Verdict.FAILED
-    assert all(reason.startswith((f"{phase}_close_plain:", "slots are still held")) for reason in found.reasons)
-    streams = finding("cancel", ghost, phases=[phase], ways=["close"], races=0, plain=False)
-    assert streams.verdict is Verdict.PASSED, streams.reasons
-    assert any("asked for as a whole" in sentence for sentence in streams.not_proven)
+    """In every phase: an engine that watches its streams only passes the phase's claim and fails the unstreamed one."""
+    found = _by_claim(Knobs(ghost_unless_streamed=True), phases=[phase], ways=["close"], races=0)
+    assert found[phase.claim].verdict is Verdict.PASSED, found[phase.claim].reasons
+    assert any("see the claim unstreamed" in sentence for sentence in found[phase.claim].not_proven)
+    plain = found["unstreamed"]
+    assert plain.verdict is Verdict.FAILED
+    assert all(reason.startswith((f"{phase}_close_plain:", "slots are still held")) for reason in plain.reasons)
 
 
 def test_a_phase_is_not_judged_on_what_the_one_before_left() -> None:
@@ -196,10 +196,7 @@ def test_through_a_forward_only_an_orderly_close_is_measurable() -> None:
     """Reset and half-close are named as not measurable over an SSH forward, and are not tried."""
     found = finding("cancel", target={"path": "ssh-forward"}, **{**QUICK, "ways": list(How)})
     assert found.verdict is Verdict.PASSED, found.reasons
-    assert {name for name in found.measurements if name.endswith("_recovery")} == {
-        "decode_close_recovery",
-        "decode_close_plain_recovery",
-    }
+    assert {name for name in found.measurements if name.endswith("_recovery")} == {"decode_close_recovery"}
     assert any("reset and half-close: not measurable" in sentence for sentence in found.not_proven)
 
 
@@ -244,9 +241,16 @@ def test_a_probe_that_ran_out_of_time_answers_only_what_was_asked() -> None:
             await asyncio.sleep(60)
             return ()
 
-    parameters = CancelParameters.model_validate({"phases": ["decode"]})
+    parameters = CancelParameters.model_validate({"phases": ["decode"], "unstreamed": False})
     got = asyncio.run(run_probe(Hasty(), lab_target("http://127.0.0.1:9", Shape()), parameters))
     assert [(one.finding.claim, one.finding.verdict) for one in got] == [("decoding", Verdict.ERROR)]
+
+
+def test_a_playbook_in_which_no_client_leaves_is_refused() -> None:
+    """Neither clients with a stream nor such without leave nothing to try."""
+    with pytest.raises(ValidationError, match="no client would leave"):
+        CancelParameters(streamed=False, unstreamed=False)
+    assert CancelProbe().asked(CancelParameters(streamed=False)) == ("unstreamed",)
 
 
 def test_without_claimed_slots_a_queue_is_not_known() -> None:

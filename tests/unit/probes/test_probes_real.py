@@ -75,21 +75,22 @@ def test_a_prompt_beyond_the_window_is_refused() -> None:
         assert found.measurements["beyond_window"].value == "refused"
 
 
-def _cancelled(phases: list[str]) -> dict[str, Finding]:
-    results = _real("cancel", phases=phases, ways=["close"], races=4, prompt_tokens=500)
+def _cancelled(phases: list[str], *, unstreamed: bool = False) -> dict[str, Finding]:
+    results = _real("cancel", phases=phases, ways=["close"], races=4, prompt_tokens=500, unstreamed=unstreamed)
     return {result.finding.claim: result.finding for result in results}
 
 
 @pytest.mark.timeout(1200)  # on one thread of a busy machine a step may take a second, and every deadline has one in it
-def test_cancelled_requests_are_let_go_but_in_the_queue() -> None:
+def test_cancelled_streams_are_let_go_but_in_the_queue() -> None:
     """llama.cpp lets go of what it decodes or reads; who waits behind busy slots waits on, its client gone or not.
 
-    Its server looks for a disconnect only when a second went by without a token of anybody's. A busy machine may leave
-    a run undecided (a pace that changes, a prompt read sooner than its control), but not every one of a few.
+    Its server looks for a disconnect only when a second went by without a token of anybody's, and not at all where no
+    stream was asked for: that job runs to its end. A busy machine may leave a run undecided (a pace that changes, a
+    prompt read sooner than its control), but not every one of a few.
     """
     claims = {"decode": "decoding", "prefill": "prefilling"}
-    found = _cancelled([*claims, "queued"])
-    queued = found["queued"]
+    found = _cancelled([*claims, "queued"], unstreamed=True)
+    queued, unstreamed = found["queued"], found["unstreamed"]
     undecided = list(claims)
     for trial in range(TRIES):
         for name in undecided:
@@ -104,4 +105,6 @@ def test_cancelled_requests_are_let_go_but_in_the_queue() -> None:
     assert not undecided, [found[claims[name]].reasons for name in undecided]
     assert queued.verdict is Verdict.FAILED, queued.reasons
     assert "requests_deferred still read 1" in queued.reasons[0]
+    assert unstreamed.verdict is Verdict.FAILED, unstreamed.reasons
+    assert unstreamed.reasons[0].startswith("decode_close_plain: ")
     assert queued.measurements["queued_close_out_of_queue_once_slots_were_free"].value is not None
