@@ -60,5 +60,4 @@ def gate(
 
 def _resolve(build: str, store: Store) -> str:
     """Return the build meant, also one that was staged in some run here and left no evidence."""
-    runs, _ = Records(stager_home()).all()
-    return resolve_build(build, [*store.builds(), *(run.build_id for run in runs if run.build_id)])
+    return resolve_build(build, [*store.builds(), *Records(stager_home()).builds()])

@@ -59,21 +59,32 @@ def add(output: Output, playbook: Path, dry_run: bool, yes: bool, **options: Any
     if found.refused:
         raise Refused(found.refused)
     caller = _caller(options["env_file"])
-    kind = options["mechanism"] or install.choose()
+    kind, trouble = _kind(options["mechanism"], dry_run=dry_run)
     if kind == "cron":
         plan = install.cron_plan(cron.entries(wanted, caller, machine_zone(), today))
     else:
         plan = install.systemd_plan(timer.units(wanted, caller, today), user=kind == "systemd-user")
     output.say(plan.text())
-    for warning in (*found.warned, *_warnings(loaded, options["env_file"], kind)):
+    for warning in (*trouble, *found.warned, *_warnings(loaded, options["env_file"], kind)):
         output.warn(f"warning: {warning}")
     document = {"schedule": wanted.document(), "kind": kind, "shown": plan.text(), "written": not dry_run}
+    document["trouble"] = "\n".join(trouble)
     if not dry_run:
         if not yes and not output.as_json and sys.stdin.isatty():
             click.confirm("Write this?", abort=True)
         records.put(Record(schedule=wanted, installed=install.install(plan)))
         output.say(f"Written; the next night starts {next_start(wanted, now)}.")
     output.emit({**document, "next": next_start(wanted, now)})
+
+
+def _kind(mechanism: install.Kind | None, *, dry_run: bool) -> tuple[install.Kind, tuple[str, ...]]:
+    """What runs the schedule, and why nothing would, which only a dry run may end with."""
+    try:
+        return mechanism or install.choose(), ()
+    except Refused as error:
+        if not dry_run:
+            raise
+        return install.nearest(), (*error.reasons, "Without --dry-run this is refused.")
 
 
 def _wanted(loaded: LoadedPlaybook, options: dict[str, Any]) -> Schedule:

@@ -124,6 +124,10 @@ class Records:
         claimed = self.claimed_by_source(record.run_id)
         return record.model_copy(update={"evidence": marked, "claimed_by_source": claimed})
 
+    def builds(self) -> list[str]:
+        """Return the builds that were staged in some run here, whether they left evidence or not."""
+        return [record.build_id for record in self.all()[0] if record.build_id]
+
     def all(self, store: Store | None = None) -> tuple[list[RunRecord], list[DamagedRecord]]:
         """Return all records, oldest first (whole, where a store is given), and what is said of the damaged ones."""
         found, damaged = [], []

@@ -63,7 +63,7 @@ def choose() -> Kind:
     Raises:
         Refused: nothing would ever run it.
     """
-    systemd = Path("/run/systemd/system").is_dir() and systemd_version() >= timer.OLDEST
+    systemd = systemd_there()
     if systemd and os.geteuid() == 0:
         return "systemd"
     if systemd and lingers():
@@ -76,6 +76,16 @@ def choose() -> Kind:
     raise Refused(
         ["Nothing would ever run this schedule: there is neither systemd (243 or newer) nor a running cron daemon."]
     )
+
+
+def nearest() -> Kind:
+    """Return what would be chosen once something ran schedules here, where `choose` refuses."""
+    return "systemd-user" if systemd_there() else "cron"
+
+
+def systemd_there() -> bool:
+    """Whether a systemd runs here that is new enough for our timers."""
+    return Path("/run/systemd/system").is_dir() and systemd_version() >= timer.OLDEST
 
 
 def systemd_version() -> int:

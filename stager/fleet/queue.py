@@ -115,7 +115,8 @@ class Queue:
         """Cancel every job, and the rollout, whose name begins so; one that runs cleans up first.
 
         The word is written before the state is changed, so that a worker that takes the job in between sees it. A job
-        that waits for its first place ends at once, with the run that waits for it.
+        that waits for its first place ends at once, with the run that waits for it, and so does one that waits for a
+        held host: its last run is over, and a next one reads the word before it is opened.
 
         Raises:
             UsageError: there is none that has not ended.
@@ -133,7 +134,7 @@ class Queue:
         now = [row for row in self.rows(batch=prefix) if row.job.job_id in words]
         with answering(self._database):  # a run that is named from here on reads the word before it is opened
             for row in now:
-                if row.state == "queued" or (row.state == "waiting" and not row.run_id):
+                if row.state == "queued" or (row.state == "waiting" and (row.waits or not row.run_id)):
                     self._client.cancel_workflow(row.job.job_id, cancel_children=True)
         return self.rows(batch=prefix)
 

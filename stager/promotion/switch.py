@@ -14,6 +14,7 @@ from stager.clock import Clock
 from stager.errors import CandidateFailed, GateRefused, InvalidFile, NotShown, Refused, UsageError
 from stager.evidence.asking import ask_gate
 from stager.evidence.lookup import resolve_build
+from stager.evidence.records import Records
 from stager.evidence.store import Store
 from stager.loading import LoadedPlaybook
 from stager.models.answer import GateAnswer
@@ -82,10 +83,11 @@ class Switch:
         """Ask the gate, then switch production to a build.
 
         Raises:
-            GateRefused: with every reason; nothing was touched.
+            UsageError: no build that was ever staged here begins so, or several do.
+            GateRefused: it has no evidence, or the gate says no, with every reason; nothing was touched.
             StageFailed: it did not hold; production is back on what it ran before.
         """
-        build_id = resolve_build(build, self.store.builds())
+        build_id = self._build(build, policy)
         if self.loaded.release is None:
             raise InvalidFile("candidate/release must be given: a promotion switches production to a release's folder.")
         with open_session(self.loaded.playbook.host, self.listen) as session:
@@ -120,6 +122,19 @@ class Switch:
             staging = Staging(self.loaded, session, self.clock.now(), with_release=False)
             staging.spec["candidate"] = None
             return _Attempt(self, staging, (current["previous"] or {}).get("build_id", UNKNOWN), current).roll_back()
+
+    def _build(self, build: str, policy: Policy) -> str:
+        """The build that is meant; one that was only ever staged is told from one that nobody knows."""
+        shown = self.store.builds()
+        build_id = resolve_build(build, [*shown, *Records(self.home).builds()])
+        if build_id not in shown:
+            answer, _ = ask_gate(self.store, build_id, policy, suite=suite_digest(), now=self.clock.now())
+            raise GateRefused(
+                f"Build {build_id[:12]} has no evidence here: nothing was shown of it. Stage and verify it first.",
+                next=f"stager run {self.loaded.path}",
+                gate=answer.document(),
+            )
+        return build_id
 
     def _current(self, session: Session) -> dict[str, Any] | None:
         """What stager put into production here, if that is still what stands there."""

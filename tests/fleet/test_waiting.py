@@ -108,3 +108,26 @@ def test_a_rollout_does_not_take_a_take_over_for_a_cancel(tmp_path: Path) -> Non
 
         assert one.queue.rollout_ends("scale") == {"scale": {"stopped": "", "withheld": []}}
         assert states(one) == {"host0": "done", "host1": "done", "host2": "done"}
+
+
+def test_a_job_that_waits_for_a_held_host_is_cancelled_at_once(tmp_path: Path) -> None:
+    """Its runs had names already: it ends all the same at once, asks the host no more, and its host's lane is free."""
+    flag = tmp_path / "held"
+    flag.touch()
+    with bench(tmp_path / "home", held_while(flag), slots=1) as one:
+        first, second = jobs(2).waves[0]
+        second = second.model_copy(update={"host": first.host})
+        one.queue.submit(Rollout(batch="scale", waves=((first,), (second,)), stop_after=2))
+        until(one, lambda: [(row.state, row.says, bool(row.run_id)) for row in one.queue.rows()] == [
+            ("waiting", "theirs", True)
+        ])  # fmt: skip
+
+        one.queue.cancel(first.job_id, "me@here")
+        assert states(one) == {"host0": "cancelled"}
+        flag.unlink()
+        until(one, lambda: {row.job.job_id: row.state for row in one.queue.rows()} == {
+            first.job_id: "cancelled", second.job_id: "done"
+        })  # fmt: skip
+        logs = len(list((one.home / "fleet" / "logs").glob("*.log")))
+
+        assert logs == 2, "one run of each job"

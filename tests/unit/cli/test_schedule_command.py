@@ -78,6 +78,26 @@ def test_a_dry_run_shows_and_writes_nothing(capsys: pytest.CaptureFixture[str], 
     assert stager(capsys, "list")[1] == {"schedules": []}
 
 
+def test_a_dry_run_where_nothing_would_run_it(
+    capsys: pytest.CaptureFixture[str], playbook: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What would be written is shown all the same, under a warning; without --dry-run it is refused (4)."""
+    monkeypatch.setattr(install, "systemd_there", lambda: False)
+    monkeypatch.setattr(install.crontab, "daemon_runs", lambda: False)
+    words = ["add", str(playbook), "--at", "01:30", "--until", "06:00", "--timezone", "UTC"]
+
+    code, document, text = stager(capsys, *words, "--dry-run")
+    refused, error, _ = stager(capsys, *words)
+
+    assert code == 0
+    assert (document["kind"], document["written"]) == ("cron", False)
+    assert "--- crontab, added lines" in text
+    assert "warning: Nothing would ever run this schedule" in text
+    assert document["trouble"].startswith("Nothing would ever run this schedule")
+    assert (refused, error["error"]["message"]) == (4, document["trouble"].splitlines()[0])
+    assert stager(capsys, "list")[1] == {"schedules": []}
+
+
 def test_from_add_to_remove(capsys: pytest.CaptureFixture[str], playbook: Path, units: Path) -> None:
     """A schedule is written, listed, and taken away without a trace."""
     code, document, _ = stager(capsys, *add(playbook, "--days", "mon-fri"))
