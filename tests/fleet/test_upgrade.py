@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ import stager
 from stager.fleet.database import find_database
 from stager.fleet.queue import open_queue
 from stager.fleet.rows import VERSION
+from stager.models.fleet import Rollout
 from tests.fleet.bench import Fleet, overlaps, spans, until
-from tests.fleet.standin import bench, jobs
+from tests.fleet.standin import Bench, bench, jobs
 from tests.lab.desk import Desk, changes
 from tests.lab.rig.machine import Machine
 from tests.lab.rig.production import lay, watchdog
@@ -86,3 +88,39 @@ def test_a_job_put_back_under_a_worker_long_struck_off_is_carried_out(tmp_path: 
 
         (row,) = one.queue.rows()
         assert (row.state, row.told is not None) == ("done", True)
+
+
+def test_a_rollout_that_an_older_worker_had_begun_goes_on(tmp_path: Path) -> None:
+    """Its first wave was queued and given back by the older one: it begins anew, asks for that wave, and goes on."""
+    home = tmp_path / "home"
+    home.mkdir()
+    database = find_database(home)
+    first, second, third = jobs(3).waves[0]
+    with open_queue(database) as queue:
+        queue.prepare(8)
+        queue.submit(Rollout(batch="first", waves=((first,),), stop_after=1))
+        queue.submit(Rollout(batch="scale", waves=((first,), (second,), (third,)), stop_after=1))
+    engine = Engine(database)
+    engine.served_by(OLDER)
+    for name in ("scale", "scale-0000"):
+        engine.put(name, application_version=OLDER, executor_id="host.1.gone")
+    engine.close()
+
+    with bench(home) as one:
+        until_rollout_ends(one)
+
+        assert one.queue.rollout_ends("scale") == {"scale": {"stopped": "", "withheld": []}}
+        assert [(row.job.job_id, row.state) for row in one.queue.rows(batch="scale-")] == [
+            ("scale-0002", "done"),
+            ("scale-0001", "done"),
+            ("scale-0000", "done"),
+        ]
+        assert len(list((home / "fleet" / "logs").glob("*.log"))) == 3, "each job has one run"
+
+
+def until_rollout_ends(one: Bench) -> None:
+    """Wait until the rollout has ended."""
+    end = time.monotonic() + 40
+    while one.queue.rollout_ends("scale")["scale"] is None:
+        assert time.monotonic() < end, (one.home / "log").read_text()[-3000:]
+        time.sleep(0.3)
