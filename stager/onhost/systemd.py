@@ -12,6 +12,8 @@ from . import cgroups, clocks, processes, survey
 from .processes import Ran
 from .units import FIELDS, Unit, by_after, came_up, parse, state_of
 
+ASK_S = 30.0  # seconds for a question about named units: a manager that hangs must not cost what a change may take
+
 
 def systemctl(user: bool, *words: str) -> Tuple[str, ...]:
     """The argv of one systemctl call."""
@@ -36,7 +38,7 @@ class Systemd:
         """
         found: Dict[str, Unit] = {}
         if names:
-            ran = self.ctl("show", "-p", ",".join(FIELDS), "--", *names)
+            ran = self.ctl("show", "-p", ",".join(FIELDS), "--", *names, timeout=ASK_S)
             blocks = parse(ran.out)
             if len(blocks) != len(names):
                 raise OSError("systemctl show answered %d of %d units: %s" % (len(blocks), len(names), ran.words()))
@@ -116,7 +118,7 @@ class Systemd:
         """
         if len(names) < 2:
             return list(names)
-        blocks = parse(self.ctl("show", "-p", "Id,After", "--", *names).out)
+        blocks = parse(self.ctl("show", "-p", "Id,After", "--", *names, timeout=ASK_S).out)
         return by_after(names, dict(zip(names, blocks))) if len(blocks) == len(names) else list(names)
 
     def end_stops(self, names: Sequence[str]) -> None:
