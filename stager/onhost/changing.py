@@ -12,7 +12,6 @@ from . import (
     fence,
     launch,
     legs,
-    markers,
     preparing,
     processes,
     promotions,
@@ -27,6 +26,7 @@ from .ledger import Ledger, change
 from .opening import wait_closed
 from .spawning import own_argv, spawn
 from .state import Run
+from .steps import holding_down
 from .tree import Tree, prune
 
 STILL_S = 10.0  # seconds after which a guard that was asked for the restore and has not begun it stands still
@@ -154,7 +154,7 @@ def restore_now(channel: Channel, run: Run, number: int, args: Args) -> Any:
         closing.close(run)
         return again
     known = ledger.journal.last("verdict")
-    if known and known["step"] == "held" and markers.in_the_way(ledger.spec, {}):
+    if known and known["step"] == "held" and holding_down(ledger):
         return known  # whoever holds production down for the foreign marker goes on waiting
     guarded = begun or (not again and run.wake("restore " + reason))
     if not guarded:

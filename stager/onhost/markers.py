@@ -12,7 +12,7 @@ import glob
 import os
 import stat
 import time
-from typing import Any, Dict, Iterable, List, Optional
+from typing import Any, Dict, Iterable, List, Optional, Set
 
 from .files import digest_file, sync_folder
 
@@ -189,6 +189,15 @@ def in_the_way(spec: Dict[str, Any], ours: Dict[str, Any]) -> List[Dict[str, Any
     """Foreign markers in the way: those that match ``respect`` and stand where we made none of our own."""
     own_paths = {marker["path"] for marker in spec["markers"]} | set(ours)
     return [entry for entry in foreign(spec["respect"], ours) if entry["path"] not in own_paths]
+
+
+def taken_over(spec: Dict[str, Any], ours: Dict[str, Identity], services: Set[str]) -> List[Dict[str, Any]]:
+    """Where we made a marker that a service of production obeys, and something else stands now.
+
+    No start brings such a service up, so it is held down as by any foreign marker.
+    """
+    obeyed = [m["path"] for m in spec["markers"] if m["path"] in ours and services & set(m.get("obeyed_by", ()))]
+    return foreign(map(glob.escape, obeyed), ours)
 
 
 def moment(ns: int) -> str:

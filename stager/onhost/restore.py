@@ -12,14 +12,13 @@ from __future__ import annotations
 import contextlib
 import sys
 import traceback
-from typing import Any, Dict
 
 from . import booted, clocks, closing, fence, markers, notify, unswitch
 from .journal import Record
 from .ledger import Ledger
 from .locks import change_lock
 from .state import Run
-from .steps import ShuttingDown, Steps
+from .steps import ShuttingDown, Steps, holding_down
 
 TRIES = 20  # patient passes, 0.3 s to 5 s apart: about 80 s in which the host may come back to its senses
 
@@ -52,13 +51,13 @@ def until_done(run: Run, reason: str, by: str) -> Record:
         if not told and by != "controller":
             notify.tell(Ledger(run).spec, closing.message(run.run_id, verdict))
             told = True
-        wait_for_foreign(Ledger(run).spec)
+        wait_for_foreign(Ledger(run))
 
 
-def wait_for_foreign(spec: Dict[str, Any]) -> None:
-    """Wait until no foreign marker is in the way; a shutdown is not held up by it."""
+def wait_for_foreign(ledger: Ledger) -> None:
+    """Wait until no foreign marker holds production down; a shutdown is not held up by it."""
     looks = 0
-    while markers.in_the_way(spec, {}):
+    while holding_down(ledger):
         clocks.pause(0.2)
         looks += 1
         if looks % 10 == 0 and booted.going_down():
@@ -104,9 +103,10 @@ def carry_out(steps: Steps, reason: str) -> Record:
         return unswitch.go_forward(steps, reason, confirmed)
     steps.candidate()
     unswitch.switch_back(steps)
+    holding = holding_down(steps.ledger)
+    if holding and steps.spec["on_foreign"] == "hold" and steps.units("service"):
+        return steps.ledger.write("verdict", "held", code=9, reason=reason, foreign=holding)
     others = markers.in_the_way(steps.spec, steps.ledger.markers())
-    if others and steps.spec["on_foreign"] == "hold" and steps.units("service"):
-        return steps.ledger.write("verdict", "held", code=9, reason=reason, foreign=others)
     steps.markers(before_services=True)
     steps.start("service", steps.room())
     steps.healthy()

@@ -5,7 +5,7 @@ Which come when is said in ``restore`` and, for a promotion, in ``unswitch``.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Set
 
 from . import answers, booted, clocks, closing, decide, markers, notify, preparing, undo
 from .journal import Record
@@ -19,6 +19,18 @@ UNIT_TIMEOUT = 120.0  # seconds for systemd to say that a start is done, where h
 
 class ShuttingDown(Exception):
     """The host goes down: what is left is the boot leg's, which runs the same restore."""
+
+
+def service_names(ledger: Ledger) -> Set[str]:
+    """Production's services: those of the playbook, and those that were taken down."""
+    stopped = (r["undo"] for r, _ in ledger.changes() if r["undo"]["op"] == "unit.start")
+    return set(names_of(ledger.spec["production"]["services"])) | {u["unit"] for u in stopped if u["role"] == "service"}
+
+
+def holding_down(ledger: Ledger) -> List[Dict[str, Any]]:
+    """Markers that are not ours and hold production down, also such as took the place of one of ours."""
+    ours = ledger.markers()
+    return markers.in_the_way(ledger.spec, ours) + markers.taken_over(ledger.spec, ours, service_names(ledger))
 
 
 class Steps:
@@ -66,9 +78,7 @@ class Steps:
     def markers(self, before_services: bool) -> None:
         """Clear our markers: before production starts only those that a service of its obeys."""
         obeyed_by = {marker["path"]: set(marker.get("obeyed_by", ())) for marker in self.spec["markers"]}
-        services = set(names_of(self.spec["production"]["services"])) | {
-            p[0]["undo"]["unit"] for p in self.units("service")
-        }
+        services = service_names(self.ledger)
         for pair in self.open("marker.clear"):
             if not before_services or obeyed_by.get(pair[0]["undo"]["path"], set()) & services:
                 self.hold.extend(20)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from pathlib import Path
@@ -10,8 +11,8 @@ import pytest
 
 from tests.lab.rig.machine import Machine
 from tests.lab.rig.nspawn import until
-from tests.lab.rig.production import lay
-from tests.lab.scene import PROD, Scene
+from tests.lab.rig.production import Service, lay
+from tests.lab.scene import MARKER, PROD, Scene
 
 FOREIGN = "/run/llama/other.maintenance"
 PAGE = "/opt/page"
@@ -74,6 +75,45 @@ def test_restore_starts_production_against_it_and_leaves_it(scene: Scene) -> Non
     cleanup = scene.stager("cleanup", run_id)
     assert cleanup.code == 8, cleanup.err
     assert FOREIGN in cleanup.document["error"]["message"]
+
+
+@pytest.mark.parametrize("how", ["touched", "replaced"])
+def test_what_took_our_markers_place_holds_a_service_that_obeys_it(tmp_path: Path, machine: Machine, how: str) -> None:
+    """No start would help, so nothing waits for health: held at once (9), left alone, and back when it is gone."""
+    lay(machine, Service().obeys_marker())
+    scene = Scene(tmp_path, machine)
+    kind = scene.folder / "markers" / "maintenance.yaml"
+    kind.write_text(kind.read_text().replace("- watchdog.service", f"- watchdog.service\n- {PROD}"))
+    run_id = scene.stage()
+    if how == "touched":
+        os.utime(machine.path(MARKER))
+    else:
+        machine.path(MARKER).unlink()
+        machine.write(MARKER, "somebody's")
+    stands = machine.read(MARKER), machine.path(MARKER).stat().st_mtime_ns
+
+    asked = time.monotonic()
+    said = scene.stager("cleanup", run_id)
+
+    assert said.code == 9, said.err
+    assert time.monotonic() - asked < 15  # production has half a minute to become healthy
+    assert f"foreign marker {MARKER}" in said.document["error"]["message"]
+    assert "until the foreign marker is gone; the guard stays armed" in said.document["error"]["host_state"]
+    (left,) = said.document["cleanup"]["left"]
+    assert left["path"] == MARKER
+    assert ("mtime is" in left["why"]) or ("size is" in left["why"])
+    assert (machine.read(MARKER), machine.path(MARKER).stat().st_mtime_ns) == stands
+    assert scene.unit(PROD) == "inactive"
+    assert not scene.pids_of("serve.py --port 18080")
+
+    machine.path(MARKER).unlink()
+    gone = time.monotonic()
+    until(lambda: scene.unit(PROD) == "active", "production", 10)
+    assert time.monotonic() - gone < 1.0
+    verdict = scene.wait_verdict(run_id, "restored, something left", 20)
+    assert [(entry["path"], entry["why"]) for entry in verdict["left"]] == [(MARKER, "is gone")]
+    scene.wait_free()
+    assert scene.differences() == []
 
 
 def test_a_held_run_survives_its_guard(scene: Scene) -> None:
