@@ -154,6 +154,10 @@ class Assembly:
             self.deltas.append(Delta(at_ns, DeltaKind.TOOL, arguments))
 
 
+#: JSON numbers are exact up to here in every reader (RFC 8259, section 6).
+_MOST_COUNTED = 2**53
+
+
 def _usage(usage: dict[str, Any], *, with_choices: bool) -> Usage:
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else None
@@ -163,7 +167,9 @@ def _usage(usage: dict[str, Any], *, with_choices: bool) -> Usage:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """A count as JSON can carry it exactly; anything else is none."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and 0 <= value < _MOST_COUNTED else None  # type: ignore[operator, return-value]
 
 
 def _error_words(error: object) -> str:

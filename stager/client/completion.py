@@ -59,6 +59,7 @@ async def _read_all(
             json=request.body,
             timeout=connection.timeout(None),
             trace_request_ctx=marks,
+            allow_redirects=False,  # another server's answer says nothing about this one
         ) as response:
             incoming.headers_ns = ticks()
             incoming.status = response.status

@@ -68,7 +68,8 @@ class Connection:
             LimitExceeded: the body is longer than ``most``.
         """
         begun = ticks()
-        async with self.session.get(self.url(path), timeout=self.timeout(within)) as response:
+        timeout = self.timeout(within)
+        async with self.session.get(self.url(path), timeout=timeout, allow_redirects=False) as response:
             body = await _bounded_body(response, most)
             return Answer(response.status, body, (ticks() - begun) / 1e9)
 
@@ -82,7 +83,8 @@ class Connection:
     ) -> Answer:
         """Post a JSON document and fetch a small answer whole; raises as ``get`` does."""
         begun = ticks()
-        async with self.session.post(self.url(path), json=value, timeout=self.timeout(within)) as response:
+        timeout = self.timeout(within)
+        async with self.session.post(self.url(path), json=value, timeout=timeout, allow_redirects=False) as response:
             body = await _bounded_body(response, most)
             return Answer(response.status, body, (ticks() - begun) / 1e9)
 

@@ -149,10 +149,14 @@ def _note_victim(cell: Cell, victim: Completion, cut: Cut, book: Logbook) -> Non
     if cell.way is How.HALF_CLOSE:
         went_on = len(times) > before or len(times) > 2 * _DECODE_DELTAS
         cell.half_closed = "the server went on answering" if went_on else "the server ended the answer"
-    if cell.plain and victim.ended is Ended.COMPLETE:
-        cell.doubted.append("the request was answered before its client left")
-    if (victim.status or 200) >= 400:
-        cell.doubted.append(f"the request was refused with status {victim.status}")
+    _doubt_if_over(cell, victim)
+
+
+def _doubt_if_over(cell: Cell, victim: Completion) -> None:
+    """A client that found its request over already left nothing behind: whatever was seen then shows nothing."""
+    if victim.ended is not Ended.CUT:
+        why = victim.error or broken(victim) or f"finish reason {victim.finish_reason!r}"
+        cell.doubted.append(f"the request was over before its client left: {why}")
 
 
 async def _gauge_back(bench: Bench, cell: Cell, gauge: Reading, left_ns: int, allowed: Callable[[], float]) -> None:
@@ -188,6 +192,7 @@ async def race(bench: Bench, rng: random.Random, ways: list[How], book: Logbook)
     cell.ghost_until_ns = bench.ghost_until_ns(left_ns)
     for victim in victims:
         book.ended(victim)
+        _doubt_if_over(cell, victim)
     for gauge in bench.gauges:
         await _gauge_back(bench, cell, gauge, left_ns, lambda: 0)
     return cell

@@ -78,6 +78,8 @@ async def _races(bench: Bench, races: int, ways: list[How], book: Logbook) -> li
         cells.append(cell)
         for reason in cell.refuted:
             book.fail(f"race: {reason}")
+        for reason in cell.doubted:
+            book.doubt(f"race: {reason}")
         if book.refuted:
             break
     book.measure("races", len(cells) * bench.width, "count")

@@ -12,6 +12,7 @@ from stager.models.base import Model
 from stager.probes.ask import NO_ANSWER, configured_fields
 from stager.probes.base import ProbeResult
 from stager.probes.logbook import Logbook, broken, sketch
+from stager.probes.prompts import fresh_tag
 from stager.probes.requests import ask_once, chat_request, limits_for
 from stager.probes.target import Target
 
@@ -92,7 +93,7 @@ async def _health(target: Target, parameters: TruthParameters, book: Logbook) ->
 
 async def _token(target: Target, parameters: TruthParameters, book: Logbook, *, said_ok: bool) -> float | None:
     """Ask for a token; return the seconds it took, or None after noting why there was none."""
-    request = chat_request(target, "Say yes.", max_tokens=MAX_TOKENS, exact=True)
+    request = chat_request(target, f"Say yes. {fresh_tag()}", max_tokens=MAX_TOKENS, exact=True)
     completion = await ask_once(target, request, parameters.timeout)
     book.ended(completion)
     book.raw.setdefault("rounds", []).append(sketch(completion))

@@ -38,6 +38,14 @@ def test_usage_without_choices_after_the_finish() -> None:
     assert assembly.done_markers == 1
 
 
+@pytest.mark.parametrize("count", [-1, 2**53, 10**400, 1.5, True, "7", None])
+def test_what_is_no_count_is_none(count: object) -> None:
+    """Usage that no reader could have meant is missing usage: no arithmetic breaks over it."""
+    usage = {"prompt_tokens": count, "completion_tokens": 2}
+    assembly = assembled(delta(content="a"), delta("stop"), {"choices": [], "usage": usage}, "[DONE]")
+    assert assembly.usage == Usage(None, 2, None, with_choices=False)
+
+
 def test_the_only_finish_reason_on_the_usage_chunk() -> None:
     """TabbyAPI's usage chunk has choices, and they carry the only finish reason."""
     assembly = assembled(delta(content="a"), delta("length") | {"usage": USAGE}, "[DONE]")

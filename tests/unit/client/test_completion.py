@@ -105,6 +105,15 @@ def test_an_error_in_the_stream_is_an_error_under_status_200() -> None:
     assert record.error == "boom"
 
 
+def test_no_other_server_answers_for_this_one() -> None:
+    """A redirect is not followed, whatever stands at its end: it is a refusal, with its status."""
+    head = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"
+    record, wire = ask(saying(head=head))
+    assert (record.ended, record.status) == (Ended.REFUSED, 307)
+    assert record.error
+    assert not any(b"/elsewhere" in request for request in wire.requests)
+
+
 def test_a_refusal_keeps_its_words() -> None:
     """A status other than 2xx is a refusal with the server's own message."""
     body = b'{"error":{"message":"concurrency limit reached"}}'

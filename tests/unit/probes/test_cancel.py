@@ -209,6 +209,15 @@ def test_a_job_too_short_to_haunt_is_inconclusive() -> None:
     assert "no ghost could show" in found.reasons[0]
 
 
+def test_a_request_that_was_over_before_its_client_left_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that answers long requests at once, with an error or in a token, does not pass for one that lets go."""
+    monkeypatch.setattr(Bench, "victim_tokens", 2)
+    found = finding("cancel", **QUICK)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    over = [reason for reason in found.reasons if "the request was over before its client left" in reason]
+    assert {reason.split(":")[0] for reason in over} == {"decode_close", "race"}
+
+
 @pytest.mark.parametrize("knobs", [Knobs(), Knobs(ghost_in_queue=True)])
 def test_a_queue_without_a_gauge_is_never_passed(knobs: Knobs) -> None:
     """Where nobody can see a request wait or leave, the claim about the queue is inconclusive, with that reason."""
