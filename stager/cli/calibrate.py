@@ -56,7 +56,7 @@ def calibrate(output: Output, probes: tuple[str, ...], *, honest_only: bool) -> 
 
 def _table(trials: Sequence[Trial]) -> Table:
     table = Table(box=None, pad_edge=False)
-    for name in ("engine", "probe", "verdict", "", "s"):
+    for name in ("engine", "probe", "verdict", "result", "s"):
         table.add_column(name, justify="right" if name == "s" else "left")
     for trial in trials:
         engine = trial.lie or ("honest, with quirks" if trial.quirks else "honest")

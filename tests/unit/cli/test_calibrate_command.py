@@ -16,6 +16,15 @@ def test_it_writes_the_contracts_document_and_exits_0(capsys) -> None:
     assert [row["verdict"] for row in document["honest"]] == ["passed", "passed"]
 
 
+def test_every_column_has_a_title(capsys) -> None:
+    """The table names what each of its columns says, also the one that says caught or passed."""
+    assert main(["calibrate", "--probe", "function"]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["engine", "probe", "verdict", "result", "s"]
+    assert any("caught" in line for line in lines)
+
+
 def test_an_unknown_probe_is_wrong_use(capsys) -> None:
     """A probe that does not exist is named, with those that do, and nothing is run."""
     code = main(["calibrate", "--probe", "nonsense"])
