@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from rich import box
-from rich.table import Table
-
 from stager.cli.output import Output
-from stager.reports.visible import visible
 from stager.run.foresight import Foresight
 
 
 def show_plan(output: Output, seen: Foresight) -> None:
-    """Draw the steps, the order of the restore, and what should be known before."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("step", "does", "undone by"):
-        table.add_column(name, overflow="fold", no_wrap=name == "step")
-    for step in seen.steps:
-        table.add_row(visible(step.name, "bold"), visible(step.does), visible(step.undo or "nothing to undo", "dim"))
-    output.show(table)
+    """Tell the steps, the order of the restore, and what should be known before.
+
+    No line is folded: a path or command that was broken over lines could not be copied.
+    """
+    output.say("steps:")
+    for number, step in enumerate(seen.steps, 1):
+        output.say(f"  {number}. {step.name}: {step.does}")
+        output.say(f"     undone by: {step.undo or 'nothing to undo'}")
     output.say("restore, whoever calls for it:")
     for number, line in enumerate(seen.undo, 1):
         output.say(f"  {number}. {line}")
