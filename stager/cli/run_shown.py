@@ -33,7 +33,7 @@ def show_run(output: Output, outcome: Outcome, record: RunRecord) -> None:
         output.say("\nproduction, measured the same way before")
         output.show(side_text(brief(production_beside_candidate(record))))
         for item in record.baseline:
-            _show_production(output, item)
+            show_production(output, item)
     if record.evidence:
         output.say("\nevidence")
         show_evidence(output, record)
@@ -59,7 +59,7 @@ def show_run(output: Output, outcome: Outcome, record: RunRecord) -> None:
     output.say(f"run {record.run_id}, build {(record.build_id or 'none')[:12]}: exit {outcome.code}{took}")
 
 
-def _show_production(output: Output, item: Baseline) -> None:
+def show_production(output: Output, item: Baseline) -> None:
     """Say beside production's numbers what they rest on; they belong to no build, and no gate reads them."""
     finding = item.finding
     output.say(f"  {item.probe}/{finding.claim} on production, {item.service}: {finding.verdict}")

@@ -12,7 +12,7 @@ from stager.cli.command import command
 from stager.cli.ending import show_cleanup
 from stager.cli.home import stager_home
 from stager.cli.output import Output
-from stager.cli.run_shown import show_evidence
+from stager.cli.run_shown import show_evidence, show_production
 from stager.evidence.records import Records
 from stager.evidence.store import Store
 from stager.reports.claimed_text import claimed_text
@@ -34,6 +34,10 @@ def show(output: Output, run: str) -> int:
     for step in record.steps:
         steps.add_row(step.name, f"{step.seconds:.2f}", "yes" if step.changed else "")
     output.show(steps)
+    if record.baseline:
+        output.say("production, measured the same way before")
+        for item in record.baseline:
+            show_production(output, item)
     show_evidence(output, record)
     if record.claimed_by_source:
         output.show(claimed_text(record.claimed_by_source))

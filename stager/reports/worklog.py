@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from stager.models.claimed import AttachedAudit
 from stager.models.evidence import Evidence, Verdict
-from stager.models.record import RunRecord
+from stager.models.record import Baseline, RunRecord
 from stager.models.words import short
 from stager.reports.claimed_text import claim_words
 from stager.reports.figures import claim_name, ended_because, figure, label, seconds
@@ -31,6 +31,8 @@ def entry(record: RunRecord) -> str:
         lines += [*_claim(item), ""]
     if not record.evidence:
         lines += ["No evidence was taken.", ""]
+    if record.baseline:
+        lines += [*_production(record.baseline), ""]
     for audit in record.claimed_by_source:
         lines += [*_claimed(audit), ""]
     lines += [*_cleanup(record), *_gate(record)]
@@ -52,6 +54,17 @@ def _claim(item: Evidence) -> Iterable[str]:
     for field in item.configured:
         source = f", set by {field.source}" if field.source else ""
         yield f"* configured, never evidence: {_escape(field.name)} = {_escape(str(field.value))}{_escape(source)}"
+
+
+def _production(baseline: Iterable[Baseline]) -> Iterable[str]:
+    yield "### Production, measured the same way before; it belongs to no build"
+    yield ""
+    for item in baseline:
+        finding = item.finding
+        reasons = "" if finding.verdict is Verdict.PASSED else f"; because: {_escape('; '.join(finding.reasons))}"
+        yield f"* {_escape(f'{item.probe}/{finding.claim} on {item.service}')}: {finding.verdict}{reasons}"
+        yield f"  * sampled: {_escape(finding.sampled)}, n = {finding.sample_count}"
+        yield f"  * did not prove: {_escape('; '.join(finding.not_proven))}"
 
 
 def _claimed(audit: AttachedAudit) -> Iterable[str]:

@@ -71,6 +71,18 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
     return code, json.loads(capsys.readouterr().out)
 
 
+def test_show_tells_what_production_was_measured_to_do(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run whose measurement of production failed shows that, and why; a run without one says nothing of it."""
+    assert main(["show", RUN]) == 0
+    assert "measured the same way" not in capsys.readouterr().out
+
+    Records(home).save(record(run_id="20261129t040000-0000", evidence=()))
+    assert main(["show", "20261129t040000-0000"]) == 0
+    said = capsys.readouterr().out
+    assert "overlap/generating on production, llama.service: failed\n" in said
+    assert "because 4 streams were accepted and generated one after the other\n" in said
+
+
 def test_one_damaged_record_hides_no_other(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Lists go on with a warning that names the file; who asks for just that run is told what can still be read."""
     path = Records(home).save(record(run_id="20261129t040000-0000", evidence=(), baseline=()))

@@ -23,8 +23,19 @@ def test_an_entry_has_each_number_beside_what_makes_it_evidence() -> None:
         "Gate: **refuse** under policy default.",
     ):
         assert line in text.splitlines()
-    assert text.count("* did not prove: ") == len(record().evidence)
+    assert text.count("\n* did not prove: ") == len(record().evidence)
     assert "Left for a person: marker /run/llama/x.maintenance: not ours: it appeared at 03:00:51" in text
+
+
+def test_what_production_was_measured_to_do_is_told() -> None:
+    """That production's own measurement failed, and why, stands beside the candidate's claims."""
+    text = entry(record())
+
+    assert (
+        "* overlap/generating on llama.service: failed; because: 4 streams were accepted and generated one after "
+        "the other" in text.splitlines()
+    )
+    assert "Production, measured" not in entry(record(baseline=()))
 
 
 def test_entries_come_newest_first() -> None:
