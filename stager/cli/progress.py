@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stager.cli.output import Output
-from stager.models.evidence import Evidence
+from stager.models.evidence import Finding
 from stager.reports.figures import seconds
 
 #: Events worth a line of their own, and how they read.
@@ -73,12 +73,12 @@ class Progress:
         """A leg that does not hold, with the reason where no note told it before."""
         return leg if why in self._noted else f"{leg} ({why})"
 
-    def told(self, probe: str, evidence: Evidence | None) -> None:
-        """Tell a piece of evidence as it comes."""
-        if evidence is None:
+    def told(self, probe: str, finding: Finding | None) -> None:
+        """Tell what was found as it comes, below the step it was found in."""
+        if finding is None:
             return
-        first = f": {evidence.reasons[0]}" if evidence.reasons and evidence.verdict != "passed" else ""
-        self.output.say(f"    {probe}/{evidence.claim}: {evidence.verdict} (n={evidence.sample_count}){first}")
+        first = f": {finding.reasons[0]}" if finding.reasons and finding.verdict != "passed" else ""
+        self._tell(f"    {probe}/{finding.claim}: {finding.verdict} (n={finding.sample_count}){first}")
 
     def _begin(self, step: str) -> None:
         with self._lock:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from stager.evidence.records import Records
 from stager.loading import LoadedPlaybook
+from stager.models.evidence import Finding
 from stager.models.record import Baseline
 from stager.probes.base import ProbeResult
 from stager.probes.target import Claims, Target
@@ -18,8 +19,13 @@ from stager.staging.session import Session
 #: What was found, each with its probe's name; it belongs to no build.
 Measured = list[tuple[str, ProbeResult]]
 
+#: Told of a probe as it begins (None), and of each of its findings.
+Hearer = Callable[[str, Finding | None], None]
 
-def measure_production(session: Session, loaded: LoadedPlaybook, names: Sequence[str]) -> Measured:
+
+def measure_production(
+    session: Session, loaded: LoadedPlaybook, names: Sequence[str], told: Hearer = lambda probe, finding: None
+) -> Measured:
     """Run probes on production's first port, with the candidate's engine adapter and the playbook's parameters."""
     production, candidate = loaded.playbook.production, loaded.playbook.candidate
     if not names or not production.ports:
@@ -35,8 +41,11 @@ def measure_production(session: Session, loaded: LoadedPlaybook, names: Sequence
             metronome=metronome_of(session, forward.path),
         )
         for name in names:
+            told(name, None)
             with session.step(f"production: {name}", changed=False):
                 results = asyncio.run(measure(session, target, name, loaded.playbook.probes.get(name, {})))
+                for result in results:
+                    told(name, result.finding)
             found += [(name, result) for result in results]
     return found
 

@@ -22,12 +22,12 @@ from stager.models.evidence import Evidence, HostFacts
 from stager.models.policy import Policy
 from stager.models.record import RunRecord
 from stager.probes.catalog import CLAIMS, suite_digest
-from stager.run.baseline import Measured, kept, measure_production
+from stager.run.baseline import Hearer, Measured, kept, measure_production
 from stager.run.blame import as_ours, told_with_host
 from stager.run.copies import keep_files, placed_manifest
 from stager.run.secrets import secrets_of
 from stager.run.subject import subject_of, wanted_probes
-from stager.run.verify import Told, unproven, verify
+from stager.run.verify import unproven, verify
 from stager.staging.cleanup import Ended, collect, restore
 from stager.staging.patience import undisturbed
 from stager.staging.session import Session, open_session, quiet
@@ -82,7 +82,7 @@ class Run:
         home: Path,
         clock: Clock,
         listen: Any = quiet,  # noqa: ANN401 -- Listener
-        told: Told = lambda probe, evidence: None,
+        told: Hearer = lambda probe, finding: None,
         *,
         run_id: str | None = None,
         admit: Callable[[LoadedPlaybook], LoadedPlaybook] = lambda loaded: loaded,
@@ -112,7 +112,7 @@ class Run:
         policy = load_policy(self.loaded.policy, CLAIMS) if self.loaded.policy else None
         with open_session(self.loaded.playbook.host, self.listen) as session:
             try:
-                self.outcome.measured = measure_production(session, self.loaded, baseline)
+                self.outcome.measured = measure_production(session, self.loaded, baseline, self.told)
                 staged = self._stage(session, secrets)
                 self.staged = staged is not None
                 if staged:

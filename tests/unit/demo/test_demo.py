@@ -53,6 +53,9 @@ def test_the_demo_shows_four_against_one_and_leaves_a_report(tmp_path: Path) -> 
     assert document["run_id"] in report
     assert "<svg" in report
     assert "production: process" in done.stderr
+    told = done.stderr.splitlines()
+    measuring = told.index("  production: overlap …")
+    assert any("overlap/generating: failed" in line for line in told[measuring : told.index("  launch …")])
     assert left_running(home) == []
 
 
