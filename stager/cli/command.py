@@ -9,7 +9,7 @@ import click
 
 from stager.cli.exits import codes_of, table
 from stager.cli.output import Output, Said
-from stager.errors import NotRestored, StagerError
+from stager.errors import NotRestored, StagerError, Unreachable
 
 Body = Callable[..., int | None]
 
@@ -45,11 +45,14 @@ def command(*errors: type[StagerError], name: str | None = None) -> Callable[[Bo
 
     def make(body: Body) -> Command:
         changes_host = any(issubclass(error, NotRestored) for error in errors)
+        asks_host = any(issubclass(error, Unreachable) for error in errors)
 
         def run(*, as_json: bool, verbose: int, **parameters: Any) -> int:  # noqa: ANN401
             said = click.get_current_context().obj
             typed = said.typed if isinstance(said, Said) else ()
-            output = Output(as_json=as_json, verbose=verbose, changes_host=changes_host, typed=typed)
+            output = Output(
+                as_json=as_json, verbose=verbose, changes_host=changes_host, asks_host=asks_host, typed=typed
+            )
             if isinstance(said, Said):
                 said.output = output
             return body(output, **parameters) or 0

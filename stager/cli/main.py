@@ -14,7 +14,7 @@ from stager.cli.group import Group
 from stager.cli.next_step import next_step
 from stager.cli.output import Output, Said, flush
 from stager.cli.signals import stopping
-from stager.errors import UNKNOWN, UNTOUCHED, StagerError, Stopped, UsageError
+from stager.errors import UNKNOWN, UNTOUCHED, HostHeld, Refused, StagerError, Stopped, Unreachable, UsageError
 
 #: Command name -> where it is. One line a command; its module is imported when the command is used.
 COMMANDS: dict[str, str] = {
@@ -129,6 +129,16 @@ def command_path(words: Sequence[str]) -> str:
     return path
 
 
+def concerns_host(error: StagerError, output: Output) -> bool:
+    """Say whether an operator must be told what became of the host: there is one, and it was not only a typing mistake.
+
+    Whatever happened to a host is always told; the JSON document has its key in any case.
+    """
+    if error.host_state != UNTOUCHED or isinstance(error, Refused | Unreachable | HostHeld):
+        return True
+    return output.asks_host and not isinstance(error, UsageError)
+
+
 def tell(error: StagerError, output: Output) -> int:
     """Write an error for people on stderr and, with ``--json``, as the one document on stdout; return its code."""
     if isinstance(error, UsageError) and not error.next:
@@ -137,7 +147,8 @@ def tell(error: StagerError, output: Output) -> int:
     output.warn(f"stager: {error.message}")
     if log := error.details.get("log"):
         output.warn(f"the end of the candidate's output:\n{log}")
-    output.warn(f"host: {error.host_state}")
+    if concerns_host(error, output):
+        output.warn(f"host: {error.host_state}")
     output.warn(f"next: {error.next}")
     if not output.emitted:
         output.emit(error.document())

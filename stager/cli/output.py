@@ -29,11 +29,18 @@ class Output:
     """
 
     def __init__(
-        self, *, as_json: bool = False, verbose: int = 0, changes_host: bool = False, typed: Sequence[str] = ()
+        self,
+        *,
+        as_json: bool = False,
+        verbose: int = 0,
+        changes_host: bool = False,
+        asks_host: bool = False,
+        typed: Sequence[str] = (),
     ) -> None:
         self.as_json = as_json
         self.verbose = verbose
         self.changes_host = changes_host
+        self.asks_host = asks_host or changes_host
         self.typed = tuple(typed)
         self.emitted = False
 

@@ -164,7 +164,15 @@ def test_the_host_is_called_untouched_only_by_commands_that_cannot_touch_it(say:
     """After a fault or Ctrl-C in a command that changes hosts, nobody knows."""
     assert "host: unknown" in say("sample", "fault").err
     assert "host: unknown" in say("sample", "interrupt").err
-    assert "host: untouched" in say("looks").err
+    assert say("looks", "--json").document["error"]["host_state"] == "untouched"
+
+
+@pytest.mark.parametrize("words", [("looks",), ("sample", "x", "--hodl"), ("smaple",), ("--nonsense",), ("sample",)])
+def test_no_host_is_spoken_of_where_none_is_meant(say: Any, words: tuple[str, ...]) -> None:
+    """A command that deals with no host, and wrong use of any, say what is wrong and what to type, and no more."""
+    said = say(*words).err
+    assert "host:" not in said
+    assert "\nnext: " in said
 
 
 def test_ctrl_c_is_130(say: Any) -> None:
