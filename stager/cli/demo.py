@@ -9,7 +9,7 @@ import sys
 
 from stager.cli.command import command
 from stager.cli.exits import DOWN_AND_UP
-from stager.cli.home import stager_home
+from stager.cli.home import writable_home
 from stager.cli.output import Output
 from stager.cli.planned import show_plan
 from stager.cli.progress import Progress
@@ -35,7 +35,7 @@ def demo(output: Output) -> int:
     Everything lies in one new folder under $STAGER_HOME/demo; what it starts it ends, also on Ctrl-C.
     """
     clock = SystemClock()
-    place = make_place(stager_home() / "demo", f"{clock.now():%Y%m%dT%H%M%S}")
+    place = make_place(writable_home() / "demo", f"{clock.now():%Y%m%dT%H%M%S}")
     output.say(f"stager demo, in {place.root}")
     output.say("  starting production: a real engine, and a watchdog over it …")
     try:

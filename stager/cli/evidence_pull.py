@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from stager.cli.command import command
-from stager.cli.home import stager_home
+from stager.cli.home import writable_home
 from stager.cli.output import Output
 from stager.cli.where import host_spec
 from stager.errors import NotShown, Refused, Unreachable
@@ -24,8 +24,9 @@ def pull(output: Output, address: str, run_id: str) -> int:
     ADDRESS is a host, or a playbook whose host is meant. Every copy is held against its own digests before it is
     kept; what is here already stays as it is.
     """
+    store = Store(writable_home())
     with open_session(host_spec(address)) as session:
-        pulled = take(Store(stager_home()), fetch_copies(session, run_id))
+        pulled = take(store, fetch_copies(session, run_id))
     output.say(f"{len(pulled.taken)} taken, {len(pulled.known)} were here already, {len(pulled.refused)} refused")
     for name, why in pulled.refused:
         output.warn(f"refused: {name}: {why}")

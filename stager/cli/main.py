@@ -11,6 +11,7 @@ import click
 
 import stager
 from stager.cli.group import Group
+from stager.cli.home import forbidden
 from stager.cli.next_step import next_step
 from stager.cli.output import Output, Said, flush
 from stager.cli.signals import stopping
@@ -109,6 +110,8 @@ def _known(error: BaseException, output: Output) -> StagerError:
     if isinstance(error, click.ClickException):
         context = getattr(error, "ctx", None)
         return UsageError(error.format_message(), next=f"{context.command_path} --help" if context else "")
+    if isinstance(error, OSError) and not output.changes_host and (told := forbidden(error)):
+        return told
     from stager.cli.extras import missing_extra  # these two are loaded only when they are needed
     from stager.cli.faults import fault
 

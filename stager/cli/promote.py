@@ -8,7 +8,7 @@ import click
 
 from stager.cli.command import command
 from stager.cli.exits import STAGING
-from stager.cli.home import stager_home
+from stager.cli.home import writable_home
 from stager.cli.output import Output
 from stager.cli.progress import Progress
 from stager.cli.promoted_shown import show_promoted
@@ -38,7 +38,7 @@ def promote(output: Output, build: str, playbook: str, policy: Path | None) -> i
     progress = Progress(output)
     if loaded.playbook.promotion and not loaded.playbook.promotion.probes:
         output.warn("note: promotion/probes names none, so nothing is measured on production's own port")
-    switch = Switch(loaded, stager_home(), SystemClock(), progress.listen, progress.told)
+    switch = Switch(loaded, writable_home(), SystemClock(), progress.listen, progress.told)
     try:
         promoted = switch.promote(build, load_policy(policy or loaded.policy, CLAIMS))
     except StageFailed as failure:

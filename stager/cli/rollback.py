@@ -6,7 +6,7 @@ import click
 
 from stager.cli.command import command
 from stager.cli.exits import STAGING
-from stager.cli.home import stager_home
+from stager.cli.home import writable_home
 from stager.cli.output import Output
 from stager.cli.progress import Progress
 from stager.cli.promoted_shown import show_promoted
@@ -27,7 +27,7 @@ def rollback(output: Output, playbook: str) -> int:
     loaded = load_playbook(playbook, check_files=False)
     progress = Progress(output)
     try:
-        back = Switch(loaded, stager_home(), SystemClock(), progress.listen, progress.told).rollback()
+        back = Switch(loaded, writable_home(), SystemClock(), progress.listen, progress.told).rollback()
     except StageFailed as failure:
         raise what_it_came_to(failure, loaded.playbook.host.address) from failure
     return show_promoted(output, back, "rolled back")

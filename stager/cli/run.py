@@ -6,7 +6,7 @@ import click
 
 from stager.cli.command import command
 from stager.cli.exits import STAGING
-from stager.cli.home import stager_home
+from stager.cli.home import writable_home
 from stager.cli.output import Output
 from stager.cli.progress import Progress
 from stager.cli.run_shown import run_document, show_run
@@ -37,7 +37,7 @@ def run(output: Output, playbook: str, baseline: tuple[str, ...], until: str | N
 
     loaded = load_runnable(playbook)
     admit(loaded)  # refused before anything is asked of the host; and asked again right before staging
-    whole = Run(loaded, stager_home(), clock, progress.listen, progress.told, admit=admit)
+    whole = Run(loaded, writable_home(), clock, progress.listen, progress.told, admit=admit)
     outcome, record = whole.carry_out(baseline=baseline)
     if record is None:
         assert outcome.error is not None

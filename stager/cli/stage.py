@@ -6,7 +6,7 @@ import click
 
 from stager.cli.command import command
 from stager.cli.exits import STAGING
-from stager.cli.home import stager_home
+from stager.cli.home import writable_home
 from stager.cli.output import Output
 from stager.cli.parameters import DURATION
 from stager.cli.progress import Progress
@@ -37,7 +37,7 @@ def stage(output: Output, playbook: str, hold: float | None) -> int:
         )
     progress = Progress(output)
     try:
-        staged, record, exchanges = stage_and_leave(loaded, stager_home(), SystemClock().now(), hold, progress.listen)
+        staged, record, exchanges = stage_and_leave(loaded, writable_home(), SystemClock().now(), hold, progress.listen)
     except StageFailed as failure:
         raise what_it_came_to(failure, loaded.playbook.host.address) from failure
     output.detail(f"{exchanges} request/answer exchanges over one connection, handshake and waits not counted")

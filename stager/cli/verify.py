@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from stager.cli.command import command
-from stager.cli.home import stager_home
+from stager.cli.home import writable_home
 from stager.cli.output import Output
 from stager.cli.progress import Progress
 from stager.cli.run_shown import show_evidence
@@ -29,7 +29,7 @@ def verify(output: Output, run: str, probes: tuple[str, ...]) -> int:
     RUN is a run's id or its beginning. The lease is taken back while probes run; what `stage --hold` promised stays.
     """
     refuse_unknown(probes)  # before anything is connected to
-    home = stager_home()
+    home = writable_home()
     run_id, spec = host_of(home, run)
     record = Records(home).load(run_id)
     progress = Progress(output)

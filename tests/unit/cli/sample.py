@@ -59,6 +59,14 @@ def sample(output: Output, what: str, hold: str) -> int | None:
 
 
 @command()
+@click.argument("path")
+def keeps(output: Output, path: str) -> None:
+    """Write a file."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("kept")
+
+
+@command()
 def looks(output: Output) -> None:
     """Change nothing, and fail."""
     raise ZeroDivisionError("in a command that changes nothing")

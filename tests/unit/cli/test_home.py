@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from stager.cli.home import stager_home
+from stager.cli.home import stager_home, writable_home
 from stager.cli.main import main
 from stager.errors import UsageError
+from tests.unit.cli.test_unreachable_host import PLAYBOOK
 
 
 def test_its_own_variable_decides(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -64,3 +65,46 @@ def test_a_folder_that_may_not_be_read_is_told(monkeypatch: pytest.MonkeyPatch, 
         if os.getuid() == 0:
             os.seteuid(0)
         closed.chmod(0o700)
+
+
+#: A place anybody may read and not even root may write to.
+SEALED = "/proc/self"
+
+
+@pytest.mark.parametrize("home", [SEALED, f"{SEALED}/not/there"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "PLAYBOOK"],
+        ["stage", "PLAYBOOK"],
+        ["verify", "20261129"],
+        ["promote", "cd34cd34", "--playbook", "PLAYBOOK"],
+        ["rollback", "--playbook", "PLAYBOOK"],
+        ["evidence", "pull", "PLAYBOOK"],
+        ["demo"],
+    ],
+)
+def test_what_could_not_be_kept_is_not_begun(
+    words: list[str], home: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A STAGER_HOME in which nothing can be written is wrong use, told with what to type, before a host is asked."""
+    monkeypatch.setenv("STAGER_HOME", home)
+    (tmp_path / "serve").touch()
+    playbook = tmp_path / "p.yaml"
+    playbook.write_text(PLAYBOOK.format(port=1))  # nothing listens there
+
+    assert main([str(playbook) if word == "PLAYBOOK" else word for word in words]) == 2
+    said = capsys.readouterr().err
+    assert f"stager: {home}, where stager keeps its state (STAGER_HOME), cannot be used: " in said
+    assert "nothing can be written there" in said
+    assert f"next: ls -ld {SEALED}\n" in said
+
+
+def test_a_home_that_can_be_written_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Asking whether something can be written leaves nothing behind, and creates no folder."""
+    monkeypatch.setenv("STAGER_HOME", str(tmp_path / "new" / "home"))
+    assert writable_home() == tmp_path / "new" / "home"
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "new" / "home" / "runs").mkdir(parents=True)
+    writable_home()
+    assert list((tmp_path / "new" / "home").rglob("*")) == [tmp_path / "new" / "home" / "runs"]

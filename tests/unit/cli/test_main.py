@@ -17,7 +17,7 @@ import pytest
 from stager.cli import main as frame
 from stager.cli.extras import EXTRAS
 
-TABLE = {"sample": "tests.unit.cli.sample:sample", "looks": "tests.unit.cli.sample:looks"}
+TABLE = {name: f"tests.unit.cli.sample:{name}" for name in ("sample", "looks", "keeps")}
 ROOT = Path(__file__).resolve().parents[3]
 
 #: The command line with the sample commands, for what needs a process of its own.
@@ -143,6 +143,26 @@ def test_a_fault_is_told_where_no_file_can_be_written(say: Any, monkeypatch: pyt
     said = say("sample", "fault")
     assert said.code == 1
     assert "Traceback" in said.err
+
+
+def test_a_state_folder_that_may_not_be_written_is_no_fault(say: Any, tmp_path: Path) -> None:
+    """What the system forbids there is wrong use, with the place and what to type; the same elsewhere is a fault."""
+    home = Path(os.environ["STAGER_HOME"])
+    for folder in (home / "runs", tmp_path / "elsewhere"):
+        folder.mkdir(parents=True)
+        folder.chmod(0o555)
+    assert say("keeps", str(home / "runs" / "none" / "there")).code == 1  # loads what a fault needs
+    if os.geteuid() == 0:
+        os.seteuid(65534)  # root may write anywhere
+    try:
+        kept, elsewhere = say("keeps", str(home / "runs" / "x")), say("keeps", str(tmp_path / "elsewhere" / "x"))
+    finally:
+        if os.getuid() == 0:
+            os.seteuid(0)
+    assert kept.code == 2
+    assert f"{home}, where stager keeps its state (STAGER_HOME), cannot be used: " in kept.err
+    assert f"next: ls -ld {home}/runs/x\n" in kept.err
+    assert elsewhere.code == 1
 
 
 def test_a_missing_extra_is_no_fault(say: Any) -> None:
