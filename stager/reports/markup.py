@@ -26,6 +26,11 @@ def tag(name: str, /, *children: Html | str | float | None, **attributes: str | 
     return Html(f"<{name}{written}>{join(children)}</{name}>")
 
 
+def table(*children: Html | None, class_: str | None = None) -> Html:
+    """Return a table in a box of its own: where it is wider than the page, the box scrolls and the page does not."""
+    return tag("div", tag("table", *children, class_=class_), class_="wide")
+
+
 def join(children: Iterable[Html | str | float | None]) -> Html:
     """Return children one after the other, escaped where they are plain text."""
     return Html("".join(_text(child) for child in children if child is not None))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stager.models.claimed import AttachedAudit
 from stager.reports.claimed_text import HEADING, said
-from stager.reports.markup import Html, tag
+from stager.reports.markup import Html, table, tag
 
 
 def claimed_section(audit: AttachedAudit) -> Html:
@@ -26,6 +26,6 @@ def claimed_section(audit: AttachedAudit) -> Html:
         tag(
             "details",
             tag("summary", f"{len(rows)} claims of {origin}"),
-            tag("table", tag("tbody", *rows)) if rows else tag("p", "The audit found nothing to claim."),
+            table(tag("tbody", *rows)) if rows else tag("p", "The audit found nothing to claim."),
         ),
     )

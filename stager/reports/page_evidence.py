@@ -11,7 +11,7 @@ from stager.models.words import short
 from stager.reports import plots
 from stager.reports.figures import claim_name, ended_because, figure, label, parts
 from stager.reports.headlines import headlines
-from stager.reports.markup import Html, join, tag
+from stager.reports.markup import Html, join, table, tag
 from stager.reports.samples import read_samples
 
 TONES = {
@@ -142,4 +142,4 @@ def _table(caption: str, rows: list[tuple[str, str]]) -> Html | None:
     if not rows:
         return None
     lines = (tag("tr", tag("th", name, scope="row"), tag("td", words)) for name, words in rows)
-    return tag("table", tag("caption", caption), tag("tbody", *lines))
+    return table(tag("caption", caption), tag("tbody", *lines))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stager.models.record import RunRecord
 from stager.models.words import short
 from stager.reports.figures import seconds
-from stager.reports.markup import Html, join, tag
+from stager.reports.markup import Html, join, table, tag
 
 
 def gate_section(record: RunRecord) -> Html:
@@ -77,7 +77,7 @@ def steps_section(record: RunRecord) -> Html:
         )
         for step in record.steps
     ]
-    return tag("section", tag("h2", "Steps"), tag("table", tag("tbody", *lines), class_="steps"))
+    return tag("section", tag("h2", "Steps"), table(tag("tbody", *lines), class_="steps"))
 
 
 def origin_section(record: RunRecord) -> Html:

@@ -9,7 +9,7 @@ from stager.models.record import RunRecord
 from stager.reports import plots
 from stager.reports.figures import label
 from stager.reports.headlines import HEADLINES
-from stager.reports.markup import Html, join, tag
+from stager.reports.markup import Html, join, table, tag
 from stager.reports.samples import Samples, read_samples
 from stager.reports.side import production_beside_candidate
 
@@ -37,7 +37,7 @@ def production_section(record: RunRecord, raw: Mapping[str, bytes]) -> Html:
         tag("h2", "Production beside the candidate"),
         tag("p", "The same requests, counted in the same way, on the engine that was there before.", class_="quiet"),
         _drawings(record, raw),
-        tag("table", tag("thead", head), tag("tbody", *lines), class_="side"),
+        table(tag("thead", head), tag("tbody", *lines), class_="side"),
     )
 
 

@@ -235,3 +235,11 @@ def test_markup_is_escaped_unless_it_is_markup() -> None:
     """Text, attributes and nothing-at-all each come out right."""
     assert tag("p", "a<b", Html("<i>c</i>"), None, 4, class_='x"y') == '<p class="x&quot;y">a&lt;b<i>c</i>4</p>'
     assert tag("meta", name="n", http_equiv="h", content=None) == '<meta name="n" http-equiv="h">'
+
+
+def test_every_table_scrolls_in_a_box_of_its_own() -> None:
+    """On a phone the page does not move sideways: whatever is wider than it is in a box that scrolls."""
+    page = report_page(record(), {})
+
+    assert page.count("<table") == page.count('<div class="wide"><table') > 2
+    assert ".wide { overflow-x: auto; }" in page
