@@ -18,7 +18,7 @@ FAKE = Path(__file__).parent / "rig" / "fake_smi.py"
 SMI = "/usr/local/bin/nvidia-smi"
 PROBES = {
     "memory": {"prompt_tokens": 200, "points": 2, "back_within": 3, "timeout": 20},
-    "cancel": {"phases": ["decode"], "races": 4, "deadline": 1, "timeout": 20},
+    "cancel": {"phases": ["decode"], "unstreamed": False, "races": 4, "deadline": 1, "timeout": 20},
 }
 
 
