@@ -46,7 +46,10 @@ def _of_claim(claim: str, bench: Bench | None, races: int) -> list[str]:
     """The limits of one claim alone."""
     unseen = bench is not None and (bench.waiting is None or bench.target.claims.slots is None)
     if claim == UNSTREAMED:
-        limits = ["what only races show, and other ways of leaving than an orderly close"]
+        limits = [
+            "what only races show, and other ways of leaving than an orderly close",
+            "what a request in its slot was at when its client left: without a stream only time tells",
+        ]
         if unseen:
             limits.append("that it is dropped while it waits: the engine shows no queue, so none was left")
         return limits

@@ -97,14 +97,19 @@ graphroot = "/var/lib/containers/storage"
 """
 
 
-def lay_podman(machine: Machine) -> None:
-    """Two containers on the host's own files."""
+def ready_for_containers(machine: Machine) -> None:
+    """Let podman run there, on the host's own files under /opt/image."""
     machine.write("/etc/ld.so.conf.d/here.conf", f"{HERE}/lib\n")
     machine.sh("ldconfig")
     machine.write("/etc/containers/containers.conf", CONTAINERS_CONF)
     machine.write("/etc/containers/storage.conf", STORAGE_CONF)
     machine.sh("mkdir", "/opt/image")
     machine.sh("mount", "--bind", "/", "/opt/image")
+
+
+def lay_podman(machine: Machine) -> None:
+    """Two containers on the host's own files."""
+    ready_for_containers(machine)
     for name, port in (("prod", PORT), ("idle", IDLE_PORT)):
         options = (f"--name={name}", "--stop-timeout=1", "--rootfs", "/opt/image")
         machine.sh("podman", "create", *options, *ARGV, str(port))

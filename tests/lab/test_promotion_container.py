@@ -12,7 +12,7 @@ import yaml
 
 from tests.conftest import REQUIRED
 from tests.lab.desk import Desk, Said
-from tests.lab.managed import CONTAINERS_CONF, HERE, KINDS, STORAGE_CONF
+from tests.lab.managed import KINDS, ready_for_containers
 from tests.lab.promoting import BROKEN, FIRST, LINK, TINY
 from tests.lab.rig.machine import Machine
 from tests.lab.rig.nspawn import until
@@ -87,12 +87,7 @@ class Contained:
 
 def lay_container(machine: Machine) -> None:
     """One container on the host's own files, which starts in the folder that the link leads to."""
-    machine.write("/etc/ld.so.conf.d/here.conf", f"{HERE}/lib\n")
-    machine.sh("ldconfig")
-    machine.write("/etc/containers/containers.conf", CONTAINERS_CONF)
-    machine.write("/etc/containers/storage.conf", STORAGE_CONF)
-    machine.sh("mkdir", "/opt/image")
-    machine.sh("mount", "--bind", "/", "/opt/image")
+    ready_for_containers(machine)
     words = ("--name=prod", "--stop-timeout=1", f"--workdir={LINK}", "--rootfs", "/opt/image")
     machine.sh("podman", "create", *words, "/usr/bin/python3", "run.py", "--host", "0.0.0.0", "--port", "8080")
     machine.sh("podman", "start", "prod")
